@@ -1,0 +1,23 @@
+export type { NoteContentType, NoteInfo, ServiceConfig, UploadInfo } from './api.ts';
+export { withUniqueNames } from './archive.ts';
+export { type ClientOptions, MayflyClient, type Usage } from './client.ts';
+export type { Created } from './context.ts';
+export { type ErrorCode, MayflyError } from './errors.ts';
+export { fetchTransport } from './fetch-transport.ts';
+export { formatLink, type Kind, type Link, parseLink } from './link.ts';
+export type { FileEntry, Metadata } from './metadata.ts';
+export type { CreatedNote, NoteOptions, ViewedNote } from './notes.ts';
+export type { PasswordAlgo } from './password.ts';
+export type { OnProgress } from './payload.ts';
+export { encryptedSize } from './size.ts';
+export type { Source } from './source.ts';
+export type { StreamBody, Transport, TransportAnswer, TransportRequest } from './transport.ts';
+export { type UnpackedFile, unpack } from './unpack.ts';
+export {
+  type Download,
+  type DownloadOptions,
+  type Spool,
+  type StreamUploadOptions,
+  type UploadOptions,
+  uploadSize,
+} from './uploads.ts';

@@ -1,0 +1,3 @@
+export { fileSource } from './file-source.ts';
+export { fileSpool } from './file-spool.ts';
+export { nodeTransport } from './transport.ts';

@@ -1,0 +1,29 @@
+/** A request body that is too large to hold. */
+export type StreamBody = {
+  stream: ReadableStream<Uint8Array>;
+  /** Exact: it becomes the Content-Length. */
+  sizeBytes: number;
+};
+
+export type TransportRequest = {
+  method: 'GET' | 'POST' | 'DELETE';
+  url: string;
+  headers: Record<string, string>;
+  /** JSON text, or a stream. */
+  body?: string | StreamBody;
+  /** Called with the bytes of a stream body sent so far. */
+  onSent?: (sentBytes: number) => void;
+  signal?: AbortSignal | undefined;
+};
+
+export type TransportAnswer = {
+  status: number;
+  header(name: string): string | undefined;
+  /** Fails when the connection ends before Content-Length bytes have come. */
+  body: ReadableStream<Uint8Array>;
+};
+
+/** How requests reach the service. Any answer is an answer; only a connection that fails throws. */
+export interface Transport {
+  send(request: TransportRequest): Promise<TransportAnswer>;
+}

@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { claimFolder } from './claim.ts';
+import { guard } from './guardian.ts';
+import { onFreePort } from './ports.ts';
+import { choosePlace, type Place } from './postgres-place.ts';
+import { CannotStart } from './problem.ts';
+import { startServer } from './server-process.ts';
+
+export type LocalPostgres = AsyncDisposable & {
+  url: string;
+  port: number;
+  pid: number;
+  exited: Promise<string>;
+  stop(): Promise<void>;
+};
+
+export type PostgresOptions = {
+  /** Where the data stays. Without it the server is a throw-away: no fsync, and its folder goes when it stops. */
+  dataDir?: string | undefined;
+  /** A free one unless given. */
+  port?: number | undefined;
+  maxConnections?: number;
+  onLog?: (line: string) => void;
+  /** Told what a person should know, such as data that lies elsewhere. */
+  say?: (line: string) => void;
+};
+
+/** One folder for each major version: another version cannot read it and must not try. */
+const CLUSTER = '18';
+const NAME = 'mayfly';
+const THROW_AWAY = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+// The environment of the caller may hold PGDATA, PGOPTIONS, locales and more that PostgreSQL would listen to.
+const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+/**
+ * Starts a PostgreSQL 18 of this project's own on 127.0.0.1, with an empty database at first. Throws CannotStart when
+ * the data is in use or the server does not come up.
+ */
+export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
+  await using undo = new AsyncDisposableStack();
+  const temporary = options.dataDir === undefined ? temporaryFolder() : undefined;
+  if (temporary) undo.defer(() => rmSync(temporary, { recursive: true, force: true }));
+  const place = choosePlace(options.dataDir ?? temporary ?? '', options.say ?? (() => {}));
+  if (temporary) undo.defer(() => rmSync(place.folder, { recursive: true, force: true }));
+  const claim = await claimFolder(place.folder, 'PostgreSQL');
+  undo.defer(() => claim.release());
+
+  const password = await createCluster(place, options);
+  const { server, port } = await onFreePort(
+    async (port) => ({ port, server: await run(place, port, options) }),
+    options.port,
+  );
+  claim.serverIs(server.pid);
+  const guardian = guard(server.pid, temporary && place.folder);
+  undo.defer(() => guardian.dismiss());
+  // Fast shutdown: open transactions are rolled back, nothing that was committed is lost.
+  undo.defer(() =>
+    server.stop([
+      ['SIGCONT', 0],
+      ['SIGINT', 20_000],
+      ['SIGQUIT', 5_000],
+      ['SIGKILL', 5_000],
+    ]),
+  );
+  const url = `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`;
+  await createDatabase(url);
+
+  const running = undo.move();
+  const stop = () => running.disposeAsync();
+  return { url, port, pid: server.pid, exited: server.exited, stop, [Symbol.asyncDispose]: stop };
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-postgres-'));
+  chmodSync(folder, 0o755); // when root starts it, another account must get in; the data itself is closed
+  return folder;
+}
+
+/** Makes the cluster at the first start. Returns its password. */
+async function createCluster({ bin, folder, account }: Place, { dataDir }: PostgresOptions): Promise<string> {
+  const cluster = join(folder, CLUSTER);
+  const passwordFile = join(folder, 'password');
+  if (existsSync(cluster)) return readFileSync(passwordFile, 'utf8').trim();
+
+  const password = randomBytes(24).toString('hex');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  // Under another name until it is whole: an interrupted start leaves nothing that looks like a cluster.
+  const draft = `${cluster}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { mode: 0o700 });
+  if (account) for (const path of [passwordFile, draft]) chownSync(path, account.uid, account.gid);
+  // The locale is PostgreSQL's own C.UTF-8, the same on every system.
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const access = [`--username=${NAME}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+  const args = [...locale, ...access, `--pgdata=${draft}`, ...(dataDir === undefined ? ['--no-sync'] : [])];
+  try {
+    await promisify(execFile)(join(bin, 'initdb'), args, { cwd: '/', env: ENVIRONMENT, ...account });
+  } catch (cause) {
+    const { stderr, message } = cause as Error & { stderr?: string };
+    throw new CannotStart(`PostgreSQL could not create its data in ${folder}: ${(stderr || message).trim()}`, {
+      cause,
+    });
+  }
+  renameSync(draft, cluster);
+  return password;
+}
+
+async function run(place: Place, port: number, { dataDir, maxConnections = 100, onLog }: PostgresOptions) {
+  const cluster = join(place.folder, CLUSTER);
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=', // no socket files to be left behind
+    `max_connections=${maxConnections}`,
+    'log_timezone=UTC',
+    'timezone=UTC',
+    ...(dataDir === undefined ? THROW_AWAY : []),
+  ];
+  // The folder is claimed and no server of it runs, so the file is stale. Its number may belong to another process by
+  // now, and PostgreSQL would then refuse to start.
+  rmSync(join(cluster, 'postmaster.pid'), { force: true });
+  const args = ['-D', cluster, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
+  for (const giveUp = Date.now() + 10_000; ; await sleep(250)) {
+    try {
+      return await startServer({
+        name: 'PostgreSQL',
+        command: join(place.bin, 'postgres'),
+        args,
+        env: ENVIRONMENT,
+        account: place.account,
+        onLog,
+      });
+    } catch (error) {
+      // The children of a server that was killed need a moment to notice.
+      if (Date.now() > giveUp || !String(error).includes('pre-existing shared memory block')) throw error;
+    }
+  }
+}
+
+async function createDatabase(url: string) {
+  const client = new pg.Client(url.replace(/[^/]*$/, 'postgres'));
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [NAME]);
+    if (!rowCount) await client.query(`CREATE DATABASE ${NAME}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { claimFolder } from './claim.ts';
+import { findRedis, type RedisProgram } from './find-redis.ts';
+import { guard } from './guardian.ts';
+import { onFreePort } from './ports.ts';
+import { startServer } from './server-process.ts';
+
+export type LocalRedis = AsyncDisposable & {
+  url: string;
+  port: number;
+  pid: number;
+  version: string;
+  exited: Promise<string>;
+  stop(): Promise<void>;
+};
+
+export type RedisOptions = {
+  /** Where the data stays. Without it the server is a throw-away and keeps everything in memory. */
+  dataDir?: string | undefined;
+  /** A free one unless given. */
+  port?: number | undefined;
+  program?: RedisProgram | undefined;
+  onLog?: (line: string) => void;
+};
+
+/** Starts a Redis of this project's own on 127.0.0.1. Throws CannotStart when its data is in use or it does not come up. */
+export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis> {
+  const { path, version } = options.program ?? (await findRedis());
+  await using undo = new AsyncDisposableStack();
+  const temporary = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), 'mayfly-redis-')) : undefined;
+  if (temporary) undo.defer(() => rmSync(temporary, { recursive: true, force: true }));
+  const folder = resolve(options.dataDir ?? temporary ?? '');
+  const claim = await claimFolder(folder, 'Redis');
+  undo.defer(() => claim.release());
+
+  const password = randomBytes(24).toString('hex');
+  const { server, port } = await onFreePort(async (port) => {
+    const input = configuration({ port, folder, password, isPersistent: !temporary });
+    // The configuration goes through standard input: a list of processes must not show the password.
+    const start = { name: 'Redis', command: path, args: ['-'], env: { PATH: process.env.PATH, LC_ALL: 'C' }, input };
+    return { port, server: await startServer({ ...start, onLog: options.onLog }) };
+  }, options.port);
+  claim.serverIs(server.pid);
+  const guardian = guard(server.pid, temporary);
+  undo.defer(() => guardian.dismiss());
+  undo.defer(() =>
+    server.stop([
+      ['SIGCONT', 0],
+      ['SIGINT', 15_000],
+      ['SIGKILL', 5_000],
+    ]),
+  );
+
+  const running = undo.move();
+  const stop = () => running.disposeAsync();
+  const url = `redis://:${password}@127.0.0.1:${port}`;
+  return { url, port, pid: server.pid, version, exited: server.exited, stop, [Symbol.asyncDispose]: stop };
+}
+
+function configuration(given: { port: number; folder: string; password: string; isPersistent: boolean }): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${given.port}`,
+    `dir ${JSON.stringify(given.folder)}`,
+    `requirepass ${given.password}`,
+    'daemonize no',
+    'save ""',
+    `appendonly ${given.isPersistent ? 'yes' : 'no'}`,
+    'maxmemory-policy noeviction', // jobs and counters are not a cache
+    'loglevel notice',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { type LocalRedis, startRedis } from './redis.ts';
+
+/** The PostgreSQL of this test run. Its databases are made with freshDatabase. */
+export function testDatabaseUrl(): string {
+  return fromEnvironment('TEST_DATABASE_URL');
+}
+
+/** The Redis of this test run. Every test shares it, so keys need a prefix of the test's own. */
+export function testRedisUrl(): string {
+  return fromEnvironment('TEST_REDIS_URL');
+}
+
+function fromEnvironment(name: string): string {
+  const url = process.env[name];
+  if (!url) throw new Error(`${name} is not set: start the tests with npm test or vitest, which start the stores`);
+  return url;
+}
+
+/** An empty database of its own, dropped when it is disposed of whatever still uses it. */
+export async function freshDatabase(): Promise<AsyncDisposable & { url: string }> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await run(`CREATE DATABASE ${name}`);
+  const url = new URL(testDatabaseUrl());
+  url.pathname = `/${name}`;
+  return { url: url.href, [Symbol.asyncDispose]: () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+}
+
+async function run(statement: string) {
+  const client = new pg.Client(testDatabaseUrl());
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A Redis of its own, for tests that stop it, fill it or look at every key. */
+export function freshRedis(): Promise<LocalRedis & { pause(): void; resume(): void }> {
+  return startRedis().then((redis) => ({
+    ...redis,
+    /** It hangs: connections stay open and nothing is answered. */
+    pause: () => void process.kill(redis.pid, 'SIGSTOP'),
+    resume: () => void process.kill(redis.pid, 'SIGCONT'),
+  }));
+}
+
+/** An empty folder, removed when it is disposed of. */
+export async function freshFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = mkdtempSync(join(tmpdir(), 'mayfly-test-'));
+  chmodSync(path, 0o755);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

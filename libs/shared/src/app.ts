@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { RouteDocs } from './describe-api.ts';
+import { drain } from './drain.ts';
+import { HttpError, invalidRequest, LENGTH_MISMATCH, serviceUnavailable, Unavailable } from './errors.ts';
+import type { Logger } from './logger.ts';
+import { logOutage } from './outage-log.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    tooLarge?: string;
+    docs?: RouteDocs;
+  }
+}
+
+export type App = ReturnType<typeof createApp>;
+
+/** How long a client may be slow. Tests set these; everybody else has the defaults. */
+export type Patience = {
+  /** Without a byte in either direction. An upload may take hours, as long as it moves. */
+  idleMs: number;
+  headersMs: number;
+  /** How often unfinished headers are looked for. */
+  checkEveryMs: number;
+};
+
+const PATIENCE: Patience = { idleMs: 120_000, headersMs: 15_000, checkEveryMs: 5_000 };
+
+/**
+ * An HTTP application as every service has it: JSON `{ error }` for everything that goes wrong, no HEAD routes, no
+ * coercion, limits on slow clients, and bodies that are answered early are drained. Contract: Errors; decisions 2, 10.
+ */
+export function createApp(options: {
+  logger: Logger;
+  notFound?: (request: FastifyRequest) => HttpError;
+  /** Reached from outside: a request's id is made here, whatever the client says. */
+  isPublic?: boolean;
+  patience?: Partial<Patience> | undefined;
+  /** Proxies that may name the client, its host and its scheme: how many, or which. Decision 12. */
+  trustProxy?: number | string[];
+}) {
+  const patience = { ...PATIENCE, ...options.patience };
+  const reading = new WeakMap<Socket, IncomingMessage>();
+  const app = Fastify({
+    loggerInstance: options.logger,
+    logController: new LogController({ disableRequestLogging: true }), // the gateway writes the line per request
+    trustProxy: trusted(options.trustProxy ?? 0),
+    exposeHeadRoutes: false,
+    requestIdHeader: options.isPublic ? false : 'x-request-id',
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: 16_384 },
+    rewriteUrl: (request) => wellFormed(request.url ?? '/'),
+    frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+    clientErrorHandler(error, socket) {
+      answerBrokenRequest(error, socket);
+      // What came before the broken bytes must not pass for a whole request: nobody reads it any more.
+      reading.get(socket)?.destroy(error);
+    },
+    // requestTimeout stays 0: an upload may take hours. A silent connection is cut by connectionTimeout.
+    requestTimeout: 0,
+    connectionTimeout: patience.idleMs,
+    keepAliveTimeout: 75_000,
+    http: {
+      headersTimeout: patience.headersMs,
+      connectionsCheckingInterval: patience.checkEveryMs,
+      requireHostHeader: false,
+    },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: true,
+        verbose: true,
+      },
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((request) => {
+    throw options.notFound?.(request) ?? new HttpError(404);
+  });
+  acceptOnlyJson(app);
+  continueOnlyWanted(app);
+  app.addHook('onRequest', async (request, reply) => {
+    reading.set(request.raw.socket, request.raw);
+    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    // Node's own check (switched off above) would answer without a body. RFC 9112, section 3.2.
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) throw new HttpError(400);
+    // The parser refuses a coding that it cannot read only after its headers: by then a service could have acted on them.
+    if ((request.headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') throw new HttpError(400);
+    // Before a byte of the body is read, and before 100-continue.
+    if (Number(request.headers['content-length']) > request.routeOptions.bodyLimit) throw new HttpError(413);
+  });
+  app.addHook('onSend', async (request) => drain(request.raw));
+  app.addHook('preClose', async () => {
+    // A connection that was busy when the close began stays open for its keep-alive time unless it is closed when idle.
+    const timer = setInterval(() => app.server.closeIdleConnections(), 100);
+    app.server.once('close', () => clearInterval(timer));
+  });
+  return app;
+}
+
+/** So many proxies from here outwards, or those with these addresses. Without any the header counts for nothing. */
+function trusted(proxies: number | string[]): string[] | false | ((address: string, hop: number) => boolean) {
+  if (typeof proxies !== 'number') return proxies;
+  return proxies > 0 && ((_address, hop) => hop < proxies);
+}
+
+/** Percent signs that begin no escape become literal ones, so that a malformed id gets the endpoint's own 404. */
+function wellFormed(url: string): string {
+  if (!url.startsWith('/')) return `/${url}`; // the absolute form is for proxies: no route has such a path
+  const end = url.indexOf('?');
+  const path = end === -1 ? url : url.slice(0, end);
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return path.replaceAll('%', '%25') + url.slice(path.length); // not an escape: the sign itself was meant
+  }
+}
+
+/** JSON only; an empty body counts as none, whatever type it claims. */
+function acceptOnlyJson(
+  app: Pick<App, 'removeAllContentTypeParsers' | 'addContentTypeParser' | 'getDefaultJsonParser'>,
+) {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else parseJson(request, body as string, done); // parseAs: 'string'
+  });
+}
+
+/** `Expect: 100-continue`: the client is told to go on only when its headers were accepted and the body is wanted. */
+function continueOnlyWanted(app: Pick<App, 'server' | 'addHook' | 'routing'>) {
+  app.server.on('checkContinue', (request, response) => app.routing(request, response));
+  app.server.on('checkExpectation', (_request, response) => sendRaw(response, new HttpError(417)));
+  app.addHook('preParsing', async (request, reply) => {
+    if (request.raw.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
+  });
+}
+
+function sendRaw(response: ServerResponse, error: HttpError) {
+  const body = JSON.stringify(error.body);
+  response.writeHead(error.statusCode, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** What is not HTTP, or too large a header, or too slow: JSON like every other error, then the connection ends. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
+  // The sender ended its side in the middle of a body: it may still be reading.
+  const short = error.code === 'HPE_INVALID_EOF_STATE';
+  const { body } = short ? invalidRequest(LENGTH_MISMATCH) : new HttpError(status);
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
+  );
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const answer = inWordsOf(request, toHttpError(error));
+  if (answer.statusCode === 503) logOutage(request.log, answer.cause);
+  else if (answer.statusCode >= 500) {
+    request.log.error({ err: answer.cause ?? answer, route: request.routeOptions?.url }, answer.message);
+  }
+  // Fastify would close the connection after a bad body; the rest is drained instead, so that the client sees the answer.
+  reply.removeHeader('connection');
+  return reply.code(answer.statusCode).headers(answer.headers).send(answer.body);
+}
+
+/** A route may have its own sentence for a body over its limit (`config.tooLarge`). Contract: Errors, 413. */
+function inWordsOf(request: FastifyRequest, answer: HttpError): HttpError {
+  const sentence = answer.statusCode === 413 ? request.routeOptions?.config?.tooLarge : undefined;
+  return sentence ? new HttpError(413, sentence) : answer;
+}
+
+function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof Unavailable) return serviceUnavailable(error);
+  const { code, statusCode, validation, validationContext = 'body' } = error as Partial<FastifyError>;
+  if (validation) return invalidRequest(problemsByField(validation, validationContext));
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidRequest({ body: ['must be valid JSON'] });
+  if (error instanceof SyntaxError) return invalidRequest({ body: ['must be valid JSON'] });
+  if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return invalidRequest(LENGTH_MISMATCH);
+  if (statusCode && statusCode >= 400 && statusCode < 500) return new HttpError(statusCode);
+  return new HttpError(500, undefined, { cause: error });
+}
+
+/** The fields at fault with their reasons, from the validator's findings. */
+export function problemsByField(validation: NonNullable<FastifyError['validation']>, context: string) {
+  const details: Record<string, string[]> = {};
+  for (const problem of validation as Problem[]) {
+    if (problem.keyword === 'if') continue; // its branch has said what is wrong
+    const missing = problem.keyword === 'required' ? String(problem.params.missingProperty) : undefined;
+    const field = [problem.instancePath.slice(1), missing].filter(Boolean).join('/') || context;
+    details[field] = [...new Set([...(details[field] ?? []), reasonOf(problem)])];
+  }
+  return details;
+}
+
+type Problem = NonNullable<FastifyError['validation']>[number] & { parentSchema?: { description?: string } };
+
+function reasonOf({ keyword, params, message = 'is not valid', parentSchema }: Problem): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
+  if (keyword === 'pattern' && parentSchema?.description) return `must be ${parentSchema.description}`;
+  return message;
+}

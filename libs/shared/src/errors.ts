@@ -1,0 +1,43 @@
+import { STATUS_CODES } from 'node:http';
+
+export type ErrorBody = { error: string; details?: Record<string, string[]> };
+
+/** An answer with an error status. `cause` is for the log only: the body holds nothing but the sentence and details. */
+export class HttpError extends Error {
+  readonly statusCode: number;
+  readonly body: ErrorBody;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    statusCode: number,
+    sentence: string = STATUS_CODES[statusCode] ?? 'Error',
+    extra: { details?: Record<string, string[]>; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(sentence, { cause: extra.cause });
+    this.statusCode = statusCode;
+    this.body = extra.details ? { error: sentence, details: extra.details } : { error: sentence };
+    this.headers = extra.headers ?? {};
+  }
+}
+
+/** A store or a service cannot be reached or does not answer in time. Nothing was counted. Decision 14. */
+export class Unavailable extends Error {
+  override name = 'Unavailable';
+}
+
+/** The details of a body that is not as long as declared. */
+export const LENGTH_MISMATCH = { 'Content-Length': ['must match the body'] };
+
+/** Decision 2: the fields at fault, each with its reasons. */
+export function invalidRequest(details: Record<string, string[]>): HttpError {
+  return new HttpError(400, 'Invalid request', { details });
+}
+
+export function lengthRequired(): HttpError {
+  return new HttpError(411, 'Content-Length is required');
+}
+
+/** Decision 14. */
+export function serviceUnavailable(cause: unknown): HttpError {
+  return new HttpError(503, 'Service unavailable', { headers: { 'retry-after': '5' }, cause });
+}

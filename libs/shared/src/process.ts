@@ -1,0 +1,42 @@
+import { ConfigError } from './config.ts';
+import { Unavailable } from './errors.ts';
+
+/** Resolves with what asked this process to stop: a signal, or the end of the parent that opened an IPC channel. */
+export type UntilStopped = () => Promise<string>;
+
+/**
+ * Runs a process to its end. `main` starts everything, awaits `untilStopped` and closes. A stop during the start ends the
+ * process at once; what prevents a start is one sentence on standard error and exit code 1.
+ */
+export async function runProcess(main: (untilStopped: UntilStopped) => Promise<void>): Promise<never> {
+  const stopped = Promise.withResolvers<string>();
+  let isStarted = false;
+  const stop = (reason: string) => {
+    if (isStarted) stopped.resolve(reason);
+    else process.exit(0); // nothing has been served yet
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(signal));
+  if (process.channel) process.once('disconnect', () => stop('parent gone'));
+
+  try {
+    await main(() => {
+      isStarted = true;
+      return stopped.promise;
+    });
+    process.exit(0);
+  } catch (error) {
+    console.error(startProblem(error));
+    process.exit(1);
+  }
+}
+
+function startProblem(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  if (error instanceof Unavailable)
+    return `${error.message}: ${(error.cause as Error | undefined)?.message ?? 'no answer'}`;
+  if (!(error instanceof Error)) return String(error);
+  const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  if (code === 'EADDRINUSE') return `Port ${port} is already in use. Choose another one with PORT.`;
+  if (code === 'EADDRNOTAVAIL') return `This machine has no address ${address}. Choose another one with HOST.`;
+  return error.stack ?? error.message;
+}

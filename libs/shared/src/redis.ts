@@ -1,0 +1,40 @@
+import { Redis } from 'ioredis';
+import type { Logger } from './logger.ts';
+
+export type { Redis };
+
+/** A connection that closes with its scope. Faults are logged, once per change, and healed by ioredis. */
+export type RedisConnection = { redis: Redis } & AsyncDisposable;
+
+/**
+ * `commands` fails fast (REDIS_TIMEOUT_MS, no queue), so that a hung Redis costs a request next to nothing. `queue` is for BullMQ,
+ * whose workers block on the connection and wait for Redis as long as it takes.
+ */
+export function openRedis(
+  config: { REDIS_URL: string; REDIS_TIMEOUT_MS: number },
+  purpose: 'commands' | 'queue',
+  logger: Logger,
+): RedisConnection {
+  const redis = new Redis(config.REDIS_URL, {
+    connectTimeout: purpose === 'commands' ? 500 : 5_000,
+    retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
+    ...(purpose === 'commands'
+      ? { commandTimeout: config.REDIS_TIMEOUT_MS, maxRetriesPerRequest: 0, enableOfflineQueue: false }
+      : { maxRetriesPerRequest: null }),
+  });
+  let healthy = true;
+  redis.on('ready', () => {
+    if (!healthy) logger.info({ purpose }, 'redis is back');
+    healthy = true;
+  });
+  redis.on('error', (error: NodeJS.ErrnoException) => {
+    if (healthy) logger.warn({ purpose, code: error.code }, 'redis is away');
+    healthy = false;
+  });
+  return {
+    redis,
+    async [Symbol.asyncDispose]() {
+      redis.disconnect();
+    },
+  };
+}

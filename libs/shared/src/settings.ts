@@ -1,0 +1,99 @@
+import {
+  bytes,
+  choice,
+  count,
+  httpUrl,
+  optional,
+  options,
+  origins,
+  port,
+  positive,
+  postgresUrl,
+  proxies,
+  redisUrl,
+  type Setting,
+  text,
+} from './config.ts';
+
+// Every setting of every process. A process loads the groups that it needs; the table in docs/settings.md is checked
+// against this file.
+
+export const httpSettings = {
+  HOST: text('0.0.0.0', 'address that the process listens on'),
+  LOG_LEVEL: choice(
+    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    'info',
+    'least level that is logged',
+  ),
+};
+
+export const uploadSettings = {
+  MAX_FILE_SIZE: bytes('2GiB', 'largest upload (encrypted payload)'),
+  MAX_FILES_PER_UPLOAD: positive('32', 'most files in one upload'),
+  EXPIRE_OPTIONS_SEC: options('300,3600,86400,604800', 'lifetimes that an upload may choose, in seconds'),
+  DOWNLOAD_OPTIONS: options('1,2,3,4,5,10,20,50,100', 'download limits that an upload may choose'),
+};
+
+export const noteSettings = {
+  NOTE_MAX_SIZE: bytes('1MiB', 'largest note (256 bytes more are allowed for the encryption)'),
+  NOTE_EXPIRE_OPTIONS_SEC: options('300,3600,86400,604800', 'lifetimes that a note may choose, in seconds'),
+  NOTE_VIEW_OPTIONS: options('1,2,3,5,10,20,50,100', 'view limits that a note may choose'),
+};
+
+export const databaseSettings = {
+  DATABASE_URL: postgresUrl(undefined, 'PostgreSQL'),
+  DATABASE_POOL_SIZE: positive('10', 'most PostgreSQL connections of one process'),
+};
+
+export const blobSettings = {
+  BLOB_DIR: text(undefined, 'folder that holds the encrypted uploads'),
+};
+
+export const redisSettings = {
+  REDIS_URL: redisUrl(undefined, 'Redis'),
+  REDIS_TIMEOUT_MS: positive('100', 'milliseconds after which a request goes on without Redis'),
+};
+
+export const janitorSettings = {
+  CLEANUP_INTERVAL_SEC: positive('60', 'seconds between two sweeps'),
+  TOMBSTONE_TTL_SEC: count('604800', 'seconds that a removed item keeps answering 410 with its reason'),
+};
+
+export const portSettings = {
+  gateway: { PORT: port('3000', 'port of the process') },
+  files: { PORT: port('3001', 'port of the process') },
+  notes: { PORT: port('3002', 'port of the process') },
+};
+
+export const adminSettings = {
+  ADMIN_PORT: optional(port(undefined, 'port for health and readiness, apart from the public one; none unless set')),
+  ADMIN_HOST: text('127.0.0.1', 'address that the admin port listens on; never a public one'),
+};
+
+export const corsSettings = {
+  CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
+};
+
+const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');
+
+/** Decision 11: in production the public address is never guessed from a request. */
+export const gatewaySettings = (isProduction: boolean) => ({
+  BASE_URL: isProduction ? (BASE_URL as Setting<string | undefined>) : optional(BASE_URL),
+});
+
+export const limitSettings = {
+  RATE_LIMIT_MAX: count('1200', 'requests that a client may make in a window (0: no limit)'),
+  RATE_LIMIT_WINDOW_SEC: positive('60', 'length of the sliding window, in seconds'),
+  UPLOAD_QUOTA_BYTES: bytes('20GiB', 'bytes that a client may upload in a UTC day (0: no limit)'),
+  TOKEN_FAILURES_MAX: count(
+    '20',
+    'wrong tokens for one item from one client before it is locked for them (0: no limit)',
+  ),
+  TOKEN_FAILURES_WINDOW_SEC: positive('900', 'seconds that a wrong token counts'),
+  TRUST_PROXY: proxies('0', 'proxies whose X-Forwarded-For is believed: how many, or their addresses and networks'),
+};
+
+export const upstreamSettings = {
+  FILES_URL: httpUrl(undefined, 'address of the files service'),
+  NOTES_URL: httpUrl(undefined, 'address of the notes service'),
+};

@@ -1,0 +1,21 @@
+import type { Readable } from 'node:stream';
+
+/** The body ended before, or went on after, its declared length. Nothing was stored. */
+export class LengthMismatch extends Error {
+  override name = 'LengthMismatch';
+}
+
+/** Encrypted payloads, one per upload, named `<id>.bin`. Ids are lower-case UUIDs: callers have checked them. */
+export interface BlobStore {
+  /**
+   * Stores exactly `sizeBytes` bytes, all or nothing: a short or long body (LengthMismatch), an abort, an error of the body
+   * or of the store (Unavailable) leaves nothing. The body is never destroyed here, so that its sender can be answered.
+   */
+  put(id: string, body: AsyncIterable<Buffer>, sizeBytes: number, signal: AbortSignal): Promise<void>;
+  /** Opens the payload for reading, or undefined when there is none. The stream is the caller's to read or destroy. */
+  open(id: string): Promise<Readable | undefined>;
+  /** Deletes the payloads; one that is not there is fine. Resolves with those that could not be deleted. */
+  delete(ids: string[]): Promise<string[]>;
+  /** Resolves when payloads can be stored now; rejects with Unavailable. */
+  check(): Promise<void>;
+}

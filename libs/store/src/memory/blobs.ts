@@ -1,0 +1,30 @@
+import { Readable } from 'node:stream';
+import { type BlobStore, LengthMismatch } from '../blobs.ts';
+
+/** Blobs in a map, for unit tests. */
+export function memoryBlobs(): BlobStore & { held: Map<string, Buffer> } {
+  const held = new Map<string, Buffer>();
+  return {
+    held,
+    async put(id, body, sizeBytes, signal) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of body) {
+        signal.throwIfAborted();
+        chunks.push(chunk);
+      }
+      signal.throwIfAborted();
+      const blob = Buffer.concat(chunks);
+      if (blob.length !== sizeBytes) throw new LengthMismatch();
+      held.set(id, blob);
+    },
+    async open(id) {
+      const blob = held.get(id);
+      return blob && Readable.from([blob], { objectMode: false });
+    },
+    async delete(ids) {
+      for (const id of ids) held.delete(id);
+      return [];
+    },
+    async check() {},
+  };
+}

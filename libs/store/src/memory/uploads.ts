@@ -1,0 +1,121 @@
+import type { UploadSweep } from '../sweep.ts';
+import type { AvailableUpload, EncryptedMeta, GoneReason, NewUpload, Uploads } from '../uploads.ts';
+
+type Row = NewUpload & {
+  state: 'pending' | 'available' | GoneReason;
+  meta?: EncryptedMeta;
+  downloadCount: number;
+  createdAt: number;
+  expiresAt: number;
+  dueAt: number;
+  leasedUntil: number;
+};
+
+/** Uploads in a map, for unit tests. `now` gives milliseconds since 1970. */
+export function memoryUploads(now: () => number = Date.now): Uploads & UploadSweep {
+  const rows = new Map<string, Row>();
+  const deletions = new Set<string>();
+
+  const status = (row: Row) => {
+    if (row.state !== 'available') return row.state;
+    if (row.downloadCount >= row.maxDownloads) return 'limit_reached';
+    return row.expiresAt <= now() ? 'expired' : 'available';
+  };
+  const inSeconds = (seconds: number) => now() + seconds * 1000;
+  const drop = (id: string, isWanted: (row: Row) => boolean) => {
+    const row = rows.get(id);
+    if (!row || !isWanted(row)) return false;
+    deletions.add(id);
+    return rows.delete(id);
+  };
+  const due = (limit: number, isWanted: (row: Row) => boolean) =>
+    [...rows.values()].filter((row) => isWanted(row) && row.dueAt <= now()).slice(0, limit);
+
+  return {
+    async begin(upload, leaseSec) {
+      rows.set(upload.id, {
+        ...upload,
+        state: 'pending',
+        downloadCount: 0,
+        createdAt: now(),
+        expiresAt: inSeconds(upload.expireSec),
+        dueAt: inSeconds(leaseSec),
+        leasedUntil: inSeconds(leaseSec),
+      });
+    },
+    async renewLease(id, leaseSec) {
+      const row = rows.get(id);
+      if (row) row.leasedUntil = Math.max(row.leasedUntil, inSeconds(leaseSec));
+    },
+    async publish(id) {
+      const row = rows.get(id);
+      if (row?.state !== 'pending') return false;
+      const expiresAt = inSeconds(row.expireSec);
+      rows.set(id, { ...row, state: 'available', createdAt: now(), expiresAt, dueAt: expiresAt, leasedUntil: 0 });
+      return true;
+    },
+    async abandon(id) {
+      drop(id, (row) => row.state === 'pending');
+    },
+    async find(id) {
+      const row = rows.get(id);
+      const is = row && status(row);
+      if (!row || is === undefined || is === 'pending') return undefined;
+      if (is !== 'available') {
+        return { id, status: is, ownerHash: row.ownerHash, hasPassword: row.password !== undefined };
+      }
+      const { expireSec: _, state: __, dueAt: ___, leasedUntil: ____, createdAt, expiresAt, ...rest } = row;
+      return { ...rest, status: is, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) } as AvailableUpload;
+    },
+    async setMeta(id, meta) {
+      const row = rows.get(id);
+      if (!row || status(row) !== 'available' || row.meta) return false;
+      row.meta = meta;
+      return true;
+    },
+    async claimDownload(id, leaseSec) {
+      const row = rows.get(id);
+      if (!row || status(row) !== 'available') return false;
+      row.downloadCount += 1;
+      row.leasedUntil = Math.max(row.leasedUntil, inSeconds(leaseSec));
+      if (row.downloadCount >= row.maxDownloads) row.dueAt = now();
+      return true;
+    },
+    async returnDownload(id) {
+      const row = rows.get(id);
+      if (row?.state !== 'available' || row.downloadCount === 0) return;
+      row.downloadCount -= 1;
+      row.dueAt = row.expiresAt;
+    },
+    async remove(id) {
+      return drop(id, (row) => row.state !== 'pending');
+    },
+    async blobsDeleted(ids) {
+      for (const id of ids) deletions.delete(id);
+    },
+    async check() {},
+
+    async retire(limit, tombstoneTtlSec) {
+      const found = due(limit, (row) => row.state === 'available' && row.leasedUntil <= now());
+      for (const row of found) {
+        const state = row.downloadCount >= row.maxDownloads ? 'limit_reached' : 'expired';
+        rows.set(row.id, { ...row, state, dueAt: inSeconds(tombstoneTtlSec) });
+        deletions.add(row.id);
+      }
+      return found.length;
+    },
+    async reapAbandoned(limit) {
+      const found = due(limit, (row) => row.state === 'pending' && row.leasedUntil <= now());
+      for (const { id } of found) drop(id, () => true);
+      return found.length;
+    },
+    async endTombstones(limit) {
+      const found = due(limit, (row) => row.state === 'expired' || row.state === 'limit_reached');
+      for (const { id } of found) rows.delete(id);
+      return found.length;
+    },
+    async takeDeletions(limit) {
+      return [...deletions].slice(0, limit);
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import type { NoteSweep, UploadSweep } from '../sweep.ts';
+import type { Database } from './database.ts';
+import { inSeconds } from './time.ts';
+
+/** How long a blob that was handed out for deletion is left to whoever took it, doubled with each attempt. */
+const DELETION_RETRY_SEC = 60;
+
+export function postgresUploadSweep(db: Database): UploadSweep {
+  return {
+    async retire(limit, tombstoneTtlSec) {
+      const { rows } = await sql`
+        with due as (
+          select id from files.uploads
+          where state = 'available' and due_at <= now() and (leased_until is null or leased_until <= now())
+          order by due_at limit ${limit} for update skip locked
+        ), retired as (
+          update files.uploads u set
+            state = case when download_count >= max_downloads then 'limit_reached' else 'expired' end,
+            auth_hash = null, salt = null, password_algo = null, password_salt = null,
+            encrypted_meta = null, nonce = null, leased_until = null,
+            due_at = ${inSeconds(tombstoneTtlSec)}
+          from due where u.id = due.id returning u.id
+        ), noted as (
+          insert into files.blob_deletions (id) select id from retired on conflict do nothing
+        )
+        select id from retired`.execute(db);
+      return rows.length;
+    },
+
+    async reapAbandoned(limit) {
+      const { rows } = await sql`
+        with due as (
+          select id from files.uploads
+          where state = 'pending' and due_at <= now() and leased_until <= now()
+          order by due_at limit ${limit} for update skip locked
+        ), gone as (
+          delete from files.uploads u using due where u.id = due.id returning u.id
+        ), noted as (
+          insert into files.blob_deletions (id) select id from gone on conflict do nothing
+        )
+        select id from gone`.execute(db);
+      return rows.length;
+    },
+
+    async endTombstones(limit) {
+      const { numAffectedRows } = await sql`
+        delete from files.uploads where id in (
+          select id from files.uploads where state in ('expired', 'limit_reached') and due_at <= now()
+          limit ${limit} for update skip locked
+        )`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+
+    async takeDeletions(limit) {
+      const { rows } = await sql<{ id: string }>`
+        update files.blob_deletions b set
+          attempts = b.attempts + 1,
+          due_at = now() + make_interval(secs => ${DELETION_RETRY_SEC} * power(2, least(b.attempts, 10)))
+        from (
+          select id from files.blob_deletions where due_at <= now() order by due_at limit ${limit} for update skip locked
+        ) as due
+        where b.id = due.id returning b.id`.execute(db);
+      return rows.map(({ id }) => id);
+    },
+  };
+}
+
+export function postgresNoteSweep(db: Database): NoteSweep {
+  return {
+    async retire(limit, tombstoneTtlSec) {
+      const { numAffectedRows } = await sql`
+        with due as (
+          select id from notes.notes where state = 'available' and due_at <= now()
+          order by due_at limit ${limit} for update skip locked
+        )
+        update notes.notes n set
+          state = case when view_count >= max_views then 'limit_reached' else 'expired' end,
+          auth_hash = null, salt = null, password_algo = null, password_salt = null,
+          encrypted_content = null, nonce = null, due_at = ${inSeconds(tombstoneTtlSec)}
+        from due where n.id = due.id`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+
+    async endTombstones(limit) {
+      const { numAffectedRows } = await sql`
+        delete from notes.notes where id in (
+          select id from notes.notes where state in ('expired', 'limit_reached') and due_at <= now()
+          limit ${limit} for update skip locked
+        )`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+  };
+}

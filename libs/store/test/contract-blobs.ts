@@ -1,0 +1,87 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BlobStore, LengthMismatch } from '../src/blobs.ts';
+
+export type BlobsUnderTest = {
+  blobs: BlobStore;
+  /** Names of everything that is stored, also what is half written. */
+  names: () => Promise<string[]>;
+  close?: () => PromiseLike<void>;
+};
+
+async function* pieces(...chunks: Buffer[]) {
+  yield* chunks;
+}
+
+const never = new AbortController().signal;
+
+/** What a blob store promises. */
+export function blobsContract(name: string, open: () => Promise<BlobsUnderTest>) {
+  describe(`blobs: ${name}`, () => {
+    let blobs: BlobStore;
+    let names: BlobsUnderTest['names'];
+    let close: BlobsUnderTest['close'];
+    beforeAll(async () => {
+      ({ blobs, names, close } = await open());
+    });
+    afterAll(() => close?.());
+
+    test('a blob is read as it was written', async () => {
+      const id = randomUUID();
+      const [one, two] = [randomBytes(70_000), randomBytes(3_000_000)];
+      await blobs.put(id, pieces(one, two), one.length + two.length, never);
+      const stream = await blobs.open(id);
+      if (!stream) throw new Error('not stored');
+      expect(Buffer.concat([one, two]).equals(await buffer(stream))).toBe(true);
+      expect(await names()).toContain(`${id}.bin`);
+    });
+
+    test('an unknown blob is undefined', async () => {
+      expect(await blobs.open(randomUUID())).toBeUndefined();
+    });
+
+    test.each([
+      ['short', [Buffer.alloc(10)]],
+      ['long', [Buffer.alloc(10), Buffer.alloc(11)]],
+    ])('a %s body is refused and nothing is left', async (_, chunks) => {
+      const id = randomUUID();
+      await expect(blobs.put(id, pieces(...chunks), 20, never)).rejects.toBeInstanceOf(LengthMismatch);
+      expect(await blobs.open(id)).toBeUndefined();
+      expect((await names()).filter((stored) => stored.includes(id))).toEqual([]);
+    });
+
+    test('a body that breaks off leaves nothing', async () => {
+      const id = randomUUID();
+      const broken = async function* () {
+        yield Buffer.alloc(10);
+        throw new Error('connection lost');
+      };
+      await expect(blobs.put(id, broken(), 20, never)).rejects.toThrow('connection lost');
+      expect((await names()).filter((stored) => stored.includes(id))).toEqual([]);
+    });
+
+    test('an abort leaves nothing', async () => {
+      const id = randomUUID();
+      const controller = new AbortController();
+      const endless = async function* () {
+        yield Buffer.alloc(10);
+        controller.abort();
+        yield Buffer.alloc(10);
+      };
+      await expect(blobs.put(id, endless(), 20, controller.signal)).rejects.toThrow();
+      expect((await names()).filter((stored) => stored.includes(id))).toEqual([]);
+    });
+
+    test('deleted blobs are gone, and those that never were are fine', async () => {
+      const ids = [randomUUID(), randomUUID()];
+      for (const id of ids) await blobs.put(id, pieces(Buffer.from('x')), 1, never);
+      expect(await blobs.delete([...ids, randomUUID()])).toEqual([]);
+      for (const id of ids) expect(await blobs.open(id)).toBeUndefined();
+    });
+
+    test('a store that can be used says so', async () => {
+      await expect(blobs.check()).resolves.toBeUndefined();
+    });
+  });
+}

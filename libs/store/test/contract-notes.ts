@@ -1,0 +1,96 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NewNote, Notes } from '../src/notes.ts';
+import type { NoteSweep } from '../src/sweep.ts';
+
+const newNote = (changes: Partial<NewNote> = {}): NewNote => ({
+  id: randomUUID(),
+  authHash: randomBytes(32),
+  ownerHash: randomBytes(32),
+  salt: randomBytes(16).toString('base64url'),
+  encryptedContent: randomBytes(300).toString('base64'),
+  nonce: randomBytes(12).toString('base64'),
+  contentType: 'markdown',
+  maxViews: 2,
+  expireSec: 3600,
+  ...changes,
+});
+
+export type NotesUnderTest = { notes: Notes & NoteSweep; close?: () => PromiseLike<void> };
+
+/** What a table of notes promises. `advance` moves its clock; a store with a clock of its own waits. */
+export function notesContract(
+  name: string,
+  open: () => Promise<NotesUnderTest>,
+  advance: (seconds: number) => Promise<void>,
+) {
+  describe(`notes: ${name}`, () => {
+    let notes: NotesUnderTest['notes'];
+    let close: NotesUnderTest['close'];
+    beforeAll(async () => {
+      ({ notes, close } = await open());
+    });
+    afterAll(() => close?.());
+
+    const add = async (changes: Partial<NewNote> = {}) => {
+      const note = newNote(changes);
+      return { ...note, ...(await notes.add(note)) };
+    };
+
+    test('a note is found without its content', async () => {
+      const { encryptedContent, nonce, expireSec, ...note } = await add({
+        password: { algo: 'pbkdf2', salt: 'c2FsdA' },
+      });
+      const found = await notes.find(note.id);
+      expect(found).toMatchObject({ ...note, status: 'available', viewCount: 0 });
+      expect(JSON.stringify(found)).not.toContain(encryptedContent);
+      if (found?.status !== 'available') throw new Error('not available');
+      expect(found.expiresAt.getTime() - found.createdAt.getTime()).toBe(expireSec * 1000);
+    });
+
+    test('a view returns the content and the new count', async () => {
+      const { id, encryptedContent, nonce } = await add();
+      expect(await notes.claimView(id)).toEqual({ encryptedContent, nonce, viewCount: 1, maxViews: 2 });
+      expect(await notes.claimView(id)).toEqual({ encryptedContent, nonce, viewCount: 2, maxViews: 2 });
+      expect(await notes.claimView(id)).toBeUndefined();
+      expect(await notes.find(id)).toMatchObject({ status: 'limit_reached', hasPassword: false });
+    });
+
+    test.each([1, 2, 5])(
+      'of twenty views at once on a %i-view note exactly 1..N succeed, with the content',
+      async (limit) => {
+        const { id, encryptedContent } = await add({ maxViews: limit });
+        const views = (await Promise.all(Array.from({ length: 20 }, () => notes.claimView(id)))).filter(
+          (v) => v !== undefined,
+        );
+        expect(views.map((view) => view.viewCount).sort()).toEqual(Array.from({ length: limit }, (_, i) => i + 1));
+        expect(views.every((view) => view.encryptedContent === encryptedContent)).toBe(true);
+      },
+    );
+
+    test('an expired note is gone for everyone but its owner', async () => {
+      const { id, ownerHash } = await add({ expireSec: 1 });
+      await advance(1.1);
+      expect(await notes.find(id)).toEqual({ id, status: 'expired', ownerHash, hasPassword: false });
+      expect(await notes.claimView(id)).toBeUndefined();
+      expect(await notes.remove(id)).toBe(true);
+      expect(await notes.remove(id)).toBe(false);
+    });
+
+    test('the sweep leaves a tombstone with the reason, then nothing', async () => {
+      const expired = await add({ expireSec: 1 });
+      const used = await add({ maxViews: 1 });
+      const alive = await add();
+      await notes.claimView(used.id);
+      await advance(1.1);
+      expect(await notes.retire(1000, 1)).toBeGreaterThanOrEqual(2);
+      expect(await notes.find(expired.id)).toMatchObject({ status: 'expired' });
+      expect(await notes.find(used.id)).toMatchObject({ status: 'limit_reached' });
+      expect(await notes.find(alive.id)).toMatchObject({ status: 'available' });
+      await advance(1.1);
+      expect(await notes.endTombstones(1000)).toBeGreaterThanOrEqual(2);
+      expect(await notes.find(expired.id)).toBeUndefined();
+      expect(await notes.find(used.id)).toBeUndefined();
+    });
+  });
+}

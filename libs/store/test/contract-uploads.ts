@@ -1,0 +1,185 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { UploadSweep } from '../src/sweep.ts';
+import type { NewUpload, Uploads } from '../src/uploads.ts';
+
+const LEASE_SEC = 60;
+const meta = { encryptedMeta: 'bWV0YQ==', nonce: 'bm9uY2U=' };
+
+function newUpload(changes: Partial<NewUpload> = {}): NewUpload {
+  return {
+    id: randomUUID(),
+    authHash: randomBytes(32),
+    ownerHash: randomBytes(32),
+    salt: randomBytes(16).toString('base64url'),
+    sizeBytes: 5_000_000_000,
+    fileCount: 1,
+    maxDownloads: 2,
+    expireSec: 3600,
+    ...changes,
+  };
+}
+
+export type UploadsUnderTest = { uploads: Uploads & UploadSweep; close?: () => PromiseLike<void> };
+
+/** What a table of uploads promises. `advance` moves its clock; a store with a clock of its own waits. */
+export function uploadsContract(
+  name: string,
+  open: () => Promise<UploadsUnderTest>,
+  advance: (seconds: number) => Promise<void>,
+) {
+  describe(`uploads: ${name}`, () => {
+    let uploads: UploadsUnderTest['uploads'];
+    let close: UploadsUnderTest['close'];
+    beforeAll(async () => {
+      ({ uploads, close } = await open());
+    });
+    afterAll(() => close?.());
+
+    const add = async (changes: Partial<NewUpload> = {}) => {
+      const upload = newUpload(changes);
+      await uploads.begin(upload, LEASE_SEC);
+      expect(await uploads.publish(upload.id)).toBe(true);
+      return upload;
+    };
+
+    test('an upload on its way is unknown to everyone', async () => {
+      const { id } = newUpload();
+      await uploads.begin({ ...newUpload(), id }, LEASE_SEC);
+      expect(await uploads.find(id)).toBeUndefined();
+      expect(await uploads.setMeta(id, meta)).toBe(false);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(false);
+      expect(await uploads.remove(id)).toBe(false);
+      expect(await uploads.publish(id)).toBe(true);
+      expect(await uploads.find(id)).toMatchObject({ id, status: 'available' });
+    });
+
+    test('a published upload is found as it was recorded', async () => {
+      const { expireSec, ...upload } = await add({ fileCount: 3, password: { algo: 'argon2id', salt: 'c2FsdA' } });
+      const found = await uploads.find(upload.id);
+      expect(found).toMatchObject({ ...upload, status: 'available', downloadCount: 0 });
+      if (found?.status !== 'available') throw new Error('not available');
+      expect(found.expiresAt.getTime() - found.createdAt.getTime()).toBe(expireSec * 1000);
+      expect(found.meta).toBeUndefined();
+    });
+
+    test('an upload that was taken back cannot be published', async () => {
+      const upload = newUpload();
+      await uploads.begin(upload, LEASE_SEC);
+      await uploads.abandon(upload.id);
+      expect(await uploads.publish(upload.id)).toBe(false);
+    });
+
+    test('abandon does not touch an available upload', async () => {
+      const { id } = await add();
+      await uploads.abandon(id);
+      expect(await uploads.find(id)).toBeDefined();
+    });
+
+    test('metadata is stored once, whoever comes at the same time', async () => {
+      const { id } = await add();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => uploads.setMeta(id, meta)));
+      expect(answers.filter(Boolean)).toHaveLength(1);
+      expect(await uploads.find(id)).toMatchObject({ meta });
+    });
+
+    test.each([1, 2, 5])(
+      'of twenty claims at once on a %i-download upload exactly that many succeed',
+      async (limit) => {
+        const { id } = await add({ maxDownloads: limit });
+        const answers = await Promise.all(Array.from({ length: 20 }, () => uploads.claimDownload(id, LEASE_SEC)));
+        expect(answers.filter(Boolean)).toHaveLength(limit);
+        expect(await uploads.find(id)).toMatchObject({ status: 'limit_reached', hasPassword: false });
+      },
+    );
+
+    test('a returned download can be claimed again, and never more than were claimed', async () => {
+      const { id } = await add({ maxDownloads: 1 });
+      await uploads.returnDownload(id);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(true);
+      await uploads.returnDownload(id);
+      expect(await uploads.find(id)).toMatchObject({ status: 'available', downloadCount: 0 });
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(true);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(false);
+    });
+
+    test('an expired upload is gone for everyone but its owner', async () => {
+      const { id, ownerHash } = await add({ expireSec: 1, password: { algo: 'pbkdf2', salt: 'c2FsdA' } });
+      await advance(1.1);
+      expect(await uploads.find(id)).toEqual({ id, status: 'expired', ownerHash, hasPassword: true });
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(false);
+      expect(await uploads.setMeta(id, meta)).toBe(false);
+      expect(await uploads.remove(id)).toBe(true);
+      expect(await uploads.find(id)).toBeUndefined();
+    });
+
+    test('a removed upload is removed once, and its blob is handed out for deletion until that is settled', async () => {
+      const { id } = await add();
+      expect(await uploads.remove(id)).toBe(true);
+      expect(await uploads.remove(id)).toBe(false);
+      expect(await uploads.takeDeletions(1000)).toContain(id);
+      await uploads.blobsDeleted([id]);
+      expect(await uploads.takeDeletions(1000)).not.toContain(id);
+    });
+
+    test('the sweep leaves a tombstone with the reason, then nothing', async () => {
+      const expired = await add({ expireSec: 1 });
+      const used = await add({ maxDownloads: 1 });
+      const alive = await add();
+      await uploads.claimDownload(used.id, 1);
+      await advance(1.1);
+      expect(await uploads.retire(1000, 1)).toBeGreaterThanOrEqual(2);
+      expect(await uploads.find(expired.id)).toMatchObject({ status: 'expired', ownerHash: expired.ownerHash });
+      expect(await uploads.find(used.id)).toMatchObject({ status: 'limit_reached', ownerHash: used.ownerHash });
+      expect(await uploads.find(alive.id)).toMatchObject({ status: 'available' });
+      const deletions = await uploads.takeDeletions(1000);
+      expect(deletions).toEqual(expect.arrayContaining([expired.id, used.id]));
+      expect(deletions).not.toContain(alive.id);
+      await advance(1.1);
+      expect(await uploads.endTombstones(1000)).toBeGreaterThanOrEqual(2);
+      expect(await uploads.find(expired.id)).toBeUndefined();
+      expect(await uploads.find(used.id)).toBeUndefined();
+    });
+
+    test('the owner can delete a tombstone whose blob still waits for its deletion', async () => {
+      const { id } = await add({ maxDownloads: 1 });
+      await uploads.claimDownload(id, 0);
+      await uploads.retire(1000, 3600);
+      expect(await uploads.remove(id)).toBe(true);
+      expect(await uploads.find(id)).toBeUndefined();
+    });
+
+    test('the sweep leaves an upload alone while its last download runs', async () => {
+      const { id } = await add({ maxDownloads: 1 });
+      await uploads.claimDownload(id, 1);
+      await uploads.renewLease(id, 3);
+      await advance(1.1);
+      await uploads.retire(1000, 3600);
+      expect(await uploads.takeDeletions(1000)).not.toContain(id);
+      await advance(2.1);
+      await uploads.retire(1000, 3600);
+      expect(await uploads.takeDeletions(1000)).toContain(id);
+    });
+
+    test('an upload whose sender vanished is reaped when its lease ends, and not before', async () => {
+      const vanished = newUpload();
+      const slow = newUpload();
+      await uploads.begin(vanished, 1);
+      await uploads.begin(slow, 1);
+      await uploads.renewLease(slow.id, LEASE_SEC);
+      await advance(1.1);
+      expect(await uploads.reapAbandoned(1000)).toBeGreaterThanOrEqual(1);
+      expect(await uploads.publish(vanished.id)).toBe(false);
+      expect(await uploads.publish(slow.id)).toBe(true);
+      expect(await uploads.takeDeletions(1000)).toContain(vanished.id);
+    });
+
+    test('sweeps at once share the work: nothing is done twice', async () => {
+      await Promise.all(Array.from({ length: 40 }, () => add({ expireSec: 1 })));
+      await advance(1.1);
+      const counts = await Promise.all(Array.from({ length: 8 }, () => uploads.retire(10, 3600)));
+      const rest = await uploads.retire(1000, 3600);
+      expect(counts.reduce((a, b) => a + b, 0) + rest).toBe(40);
+    });
+  });
+}

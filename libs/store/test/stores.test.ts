@@ -1,0 +1,68 @@
+import { readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freshDatabase, freshFolder } from '@mayfly/local-stores/testing';
+import { pino } from 'pino';
+import { openDiskBlobs } from '../src/disk/blobs.ts';
+import { memoryBlobs } from '../src/memory/blobs.ts';
+import { memoryNotes } from '../src/memory/notes.ts';
+import { memoryUploads } from '../src/memory/uploads.ts';
+import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { postgresNotes } from '../src/postgres/notes.ts';
+import { postgresNoteSweep, postgresUploadSweep } from '../src/postgres/sweep.ts';
+import { postgresUploads } from '../src/postgres/uploads.ts';
+import { blobsContract } from './contract-blobs.ts';
+import { notesContract } from './contract-notes.ts';
+import { uploadsContract } from './contract-uploads.ts';
+
+// Every store keeps the same promises; the stand-ins of unit tests are held to those of the real ones.
+
+const logger = pino({ level: 'silent' });
+
+async function openTables() {
+  const database = await freshDatabase();
+  const db = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 10 }, logger);
+  await migrate(db);
+  const close = async () => {
+    await db.destroy();
+    await database[Symbol.asyncDispose]();
+  };
+  return { db, close };
+}
+
+let now = Date.now();
+const advanceClock = async (seconds: number) => {
+  now += seconds * 1000;
+};
+const wait = (seconds: number) => sleep(seconds * 1000);
+
+uploadsContract('memory', async () => ({ uploads: memoryUploads(() => now) }), advanceClock);
+notesContract('memory', async () => ({ notes: memoryNotes(() => now) }), advanceClock);
+blobsContract('memory', async () => {
+  const blobs = memoryBlobs();
+  return { blobs, names: async () => [...blobs.held.keys()].map((id) => `${id}.bin`) };
+});
+
+uploadsContract(
+  'PostgreSQL',
+  async () => {
+    const { db, close } = await openTables();
+    return { uploads: { ...postgresUploads(db), ...postgresUploadSweep(db) }, close };
+  },
+  wait,
+);
+notesContract(
+  'PostgreSQL',
+  async () => {
+    const { db, close } = await openTables();
+    return { notes: { ...postgresNotes(db), ...postgresNoteSweep(db) }, close };
+  },
+  wait,
+);
+blobsContract('disk', async () => {
+  const folder = await freshFolder();
+  return {
+    blobs: await openDiskBlobs(folder.path),
+    names: () => readdir(folder.path),
+    close: () => folder[Symbol.asyncDispose](),
+  };
+});

@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Setting } from '@mayfly/shared/config';
+import { databaseSettings, gatewaySettings, httpSettings } from '@mayfly/shared/settings';
+import { settings as files } from '../services/files/src/index.ts';
+import { settings as gateway, splitSettings } from '../services/gateway/src/index.ts';
+import { settings as janitor } from '../services/janitor/src/index.ts';
+import { settings as notes } from '../services/notes/src/index.ts';
+
+// node scripts/settings-table.ts: writes the table of docs/settings.md, and .env.example, from what the processes read.
+
+type Settings = Record<string, Setting<unknown>>;
+
+/** What each process reads. A later entry of a name wins in `all`, as in its main.ts. */
+const PROCESSES: Record<string, Settings> = {
+  all: { ...files, ...notes, ...janitor, ...gateway, ...gatewaySettings(false) },
+  gateway: { ...splitSettings, ...gatewaySettings(false) },
+  files,
+  notes,
+  janitor,
+  migrate: { LOG_LEVEL: httpSettings.LOG_LEVEL, ...databaseSettings },
+};
+
+const REQUIRED_IN_PRODUCTION = Object.entries(gatewaySettings(true))
+  .filter(([, { optional, fallback }]) => !optional && fallback === undefined)
+  .map(([name]) => name);
+
+export type SettingRow = { name: string; standard: string; shape: string; about: string; processes: string };
+
+/** One row per setting, in the order in which the processes name them. */
+export function settingRows(): SettingRow[] {
+  const names = new Set(Object.values(PROCESSES).flatMap((settings) => Object.keys(settings)));
+  return [...names].map((name) => {
+    const readers = Object.entries(PROCESSES).flatMap(([process, settings]) => {
+      const setting = settings[name];
+      return setting ? [{ process, setting }] : [];
+    });
+    const standards = Map.groupBy(readers, ({ setting }) => standardOf(name, setting));
+    const standard = [...standards].map(([value, group]) =>
+      standards.size === 1 ? value : `${value} (${group.map(({ process }) => process).join(', ')})`,
+    );
+    const { shape = '', about = '' } = readers[0]?.setting ?? {};
+    const processes = readers.map(({ process }) => process).join(', ');
+    return { name, standard: standard.join(', '), shape, about, processes };
+  });
+}
+
+function standardOf(name: string, { fallback, optional }: Setting<unknown>): string {
+  if (fallback !== undefined) return `\`${fallback}\``;
+  if (REQUIRED_IN_PRODUCTION.includes(name)) return 'none; required with NODE_ENV=production';
+  return optional ? 'none' : 'required';
+}
+
+const HEADER = '| Name | Default | Value | What it is | Read by |\n|---|---|---|---|---|';
+
+function tableText(): string {
+  const lines = settingRows().map(
+    ({ name, standard, shape, about, processes }) =>
+      `| \`${name}\` | ${standard} | ${shape} | ${about} | ${processes} |`,
+  );
+  return [HEADER, ...lines].join('\n');
+}
+
+/** The table of docs/settings.md: everything from its header to the first line that is no row. */
+export function tableOf(document: string): string {
+  return document.match(/^\| Name \| Default .*\n(?:\|.*(?:\n|$))*/m)?.[0].trimEnd() ?? '';
+}
+
+export function exampleText(): string {
+  const intro =
+    '# Copy this file to .env and take the # away from what you change: npm start reads it.\n' +
+    '# A variable of the environment wins over this file. docs/settings.md has the same as a table.\n';
+  const entries = settingRows().map(({ name, shape, about }) => {
+    const fallback = PROCESSES.all?.[name]?.fallback ?? PROCESSES.gateway?.[name]?.fallback ?? '';
+    return `\n# ${about}; ${shape}\n#${name}=${fallback}\n`;
+  });
+  return intro + entries.join('');
+}
+
+if (import.meta.main) {
+  const root = resolve(import.meta.dirname, '..');
+  const path = join(root, 'docs/settings.md');
+  const document = readFileSync(path, 'utf8');
+  writeFileSync(
+    path,
+    document.replace(tableOf(document), () => tableText()),
+  );
+  writeFileSync(join(root, '.env.example'), exampleText());
+}

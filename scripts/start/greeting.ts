@@ -1,0 +1,24 @@
+/** Random bytes in place of what a client would encrypt and derive: enough to see the service work. */
+const NOTE = {
+  encryptedContent: 'l4OQbuDpYvyCIT2ekKYPcfyz3c9fMl5jzQ==',
+  nonce: 'JDdbHrvK4xAQg3wy',
+  salt: 'CtFlnGaLGGjY0PvImrhtJA',
+  ownerToken: 'w6tRZPe2Ab5RymvpTyydRk9pQZuRmX5sQyZBkUwcTMs',
+  authToken: 'hrpRVJFb8ghtjpQQjQd2tRDMbsEwyKk3v1Hd7SZr9uA',
+  contentType: 'text',
+  maxViews: 1,
+  expireSec: 3600,
+  hasPassword: false,
+};
+
+/** The end of a start: where the service is, and something to try. */
+export function greeting(address: string, dataDir: string): string {
+  return `
+Mayfly is ready: ${address}     (data in ${dataDir}; Ctrl-C stops everything)
+
+Is it well?
+  curl ${address}/api/health
+Leave a note (with made-up bytes in place of an encrypted text):
+  curl ${address}/api/note -H 'content-type: application/json' -d '${JSON.stringify(NOTE)}'
+`;
+}

@@ -1,0 +1,46 @@
+import { buildFiles, settings as filesSettings } from '@mayfly/files';
+import { settings as gatewaySettings, localUpstream, openGateway } from '@mayfly/gateway';
+import { settings as janitorSettings, startJanitor } from '@mayfly/janitor';
+import { buildNotes, settings as notesSettings } from '@mayfly/notes';
+import { loadConfig } from '@mayfly/shared/config';
+import { buildLogger } from '@mayfly/shared/logger';
+import { runProcess } from '@mayfly/shared/process';
+import { openRedis } from '@mayfly/shared/redis';
+import { openBlobs } from '@mayfly/store/open-blobs';
+import { migrate, openDatabase } from '@mayfly/store/postgres/database';
+import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
+import { postgresUploads } from '@mayfly/store/postgres/uploads';
+
+await runProcess(async (untilStopped) => {
+  // The gateway's port is the one that counts: its settings come last.
+  const settings = { ...filesSettings, ...notesSettings, ...janitorSettings, ...gatewaySettings };
+  const config = loadConfig(settings, process.env);
+  const logger = buildLogger(config, 'all');
+  await using stack = new AsyncDisposableStack();
+
+  const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
+  await migrate(db);
+  const uploads = postgresUploads(db);
+  const blobs = await openBlobs(config);
+  const { redis } = stack.use(openRedis(config, 'commands', logger));
+  const queue = stack.use(openRedis(config, 'queue', logger));
+
+  const files = stack.use(buildFiles({ uploads, blobs, limits: config, logger }));
+  const notes = stack.use(buildNotes({ notes: postgresNotes(db), limits: config, logger }));
+  stack.use(
+    startJanitor({
+      uploads: { ...uploads, ...postgresUploadSweep(db) },
+      notes: postgresNoteSweep(db),
+      blobs,
+      redis: queue.redis,
+      intervalSec: config.CLEANUP_INTERVAL_SEC,
+      tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
+      logger,
+    }),
+  );
+  const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
+  const { app, admin } = await openGateway(stack, { config, upstreams, redis, logger });
+  await app.listen({ host: config.HOST, port: config.PORT });
+  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+});

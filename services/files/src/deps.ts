@@ -1,0 +1,16 @@
+import type { App } from '@mayfly/shared/app';
+import type { Config } from '@mayfly/shared/config';
+import type { Logger } from '@mayfly/shared/logger';
+import type { uploadSettings } from '@mayfly/shared/settings';
+import type { BlobStore } from '@mayfly/store/blobs';
+import type { Uploads } from '@mayfly/store/uploads';
+
+export type { App };
+
+export type FilesDeps = {
+  uploads: Uploads;
+  blobs: BlobStore;
+  limits: Config<typeof uploadSettings>;
+  logger: Logger;
+  newId?: () => string;
+};

@@ -1,0 +1,31 @@
+import { errorAnswers, Ok } from '@mayfly/shared/answers';
+import { Token } from '@mayfly/shared/fields';
+import { tokenMatches } from '@mayfly/shared/tokens';
+import Type from 'typebox';
+import type { App, FilesDeps } from '../deps.ts';
+import { badOwnerToken, uploadNotFound } from '../errors.ts';
+import { findUpload } from '../find-upload.ts';
+
+/** Contract: DELETE /api/upload/<id>. In every state; the record first, then the blob. */
+export function deleteUpload(app: App, { uploads, blobs, logger }: FilesDeps) {
+  const schema = {
+    operationId: 'deleteUpload',
+    tags: ['uploads'],
+    summary: 'Delete the upload, in any state',
+    params: Type.Object({ id: Type.String() }),
+    response: { 200: Ok, ...errorAnswers({ 401: badOwnerToken(), 404: uploadNotFound() }) },
+  };
+  const config = { docs: { headers: Type.Object({ 'X-Owner-Token': Token('the owner token') }) } };
+  app.delete('/api/upload/:id', { schema, config }, async (request) => {
+    const upload = await findUpload(uploads, request.params.id);
+    if (!tokenMatches(request.headers['x-owner-token'], upload.ownerHash)) throw badOwnerToken();
+    if (!(await uploads.remove(upload.id))) throw uploadNotFound();
+    try {
+      if ((await blobs.delete([upload.id])).length === 0) await uploads.blobsDeleted([upload.id]);
+    } catch (err) {
+      // Best effort: the record is gone and its blob is noted for deletion; the janitor tries again.
+      logger.warn({ err }, 'a blob is left to the janitor');
+    }
+    return { ok: true as const };
+  });
+}

@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '@mayfly/shared/config';
+import { OneOf, PasswordAlgo, Salt, Token } from '@mayfly/shared/fields';
+import type { uploadSettings } from '@mayfly/shared/settings';
+import Type, { type Static } from 'typebox';
+
+export type UploadHeaders = Static<ReturnType<typeof uploadHeaders>>;
+
+/** Contract: POST /api/upload, headers. Integers are integers here: `readHeaders` has turned their text into numbers. */
+export function uploadHeaders(limits: Config<typeof uploadSettings>) {
+  return Type.Object(
+    {
+      'X-Auth-Token': Token('the auth token'),
+      'X-Owner-Token': Token('the owner token'),
+      'X-Salt': Salt('the HKDF salt'),
+      'X-Max-Downloads': OneOf(limits.DOWNLOAD_OPTIONS, 'download limit'),
+      'X-Expire-Sec': OneOf(limits.EXPIRE_OPTIONS_SEC, 'lifetime in seconds'),
+      'X-File-Count': Type.Integer({
+        minimum: 1,
+        maximum: limits.MAX_FILES_PER_UPLOAD,
+        description: 'number of files: 1, or more for an archive',
+      }),
+      'X-Has-Password': OneOf(['true', 'false'], 'whether a password protects the upload'),
+      'Content-Length': Type.Integer({
+        minimum: 1,
+        maximum: limits.MAX_FILE_SIZE,
+        description: 'payload size in bytes',
+      }),
+      'X-Password-Salt': Type.Optional(Salt('the password salt; required with a password')),
+      'X-Password-Algo': Type.Optional(PasswordAlgo),
+    },
+    {
+      if: { properties: { 'X-Has-Password': { const: 'true' } }, required: ['X-Has-Password'] },
+      // biome-ignore lint/suspicious/noThenProperty: the keyword's name in JSON Schema
+      then: { required: ['X-Password-Salt', 'X-Password-Algo'] },
+    },
+  );
+}
+
+const INTEGERS = new Set(['X-Max-Downloads', 'X-Expire-Sec', 'X-File-Count', 'Content-Length']);
+const PASSWORD_FIELDS = ['X-Password-Salt', 'X-Password-Algo'];
+
+/** The request's headers under the contract's names, decimal text as numbers, and nothing else. Not validated yet. */
+export function readHeaders(headers: IncomingHttpHeaders, names: string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const text = headers[name.toLowerCase()];
+    if (text === undefined) continue;
+    const isInteger = INTEGERS.has(name) && typeof text === 'string' && /^(0|[1-9]\d{0,15})$/.test(text);
+    values[name] = isInteger ? Number(text) : text;
+  }
+  // Without a password its fields mean nothing, whatever they hold.
+  if (values['X-Has-Password'] === 'false') for (const name of PASSWORD_FIELDS) delete values[name];
+  return values;
+}

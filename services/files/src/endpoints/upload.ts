@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { errorAnswers } from '@mayfly/shared/answers';
+import { problemsByField } from '@mayfly/shared/app';
+import { clientGone } from '@mayfly/shared/client-gone';
+import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired, serviceUnavailable } from '@mayfly/shared/errors';
+import { canonicalBase64url, Id } from '@mayfly/shared/fields';
+import { hashToken } from '@mayfly/shared/tokens';
+import { LengthMismatch } from '@mayfly/store/blobs';
+import type { NewUpload } from '@mayfly/store/uploads';
+import Type from 'typebox';
+import type { App, FilesDeps } from '../deps.ts';
+import { FILE_TOO_LARGE } from '../errors.ts';
+import { keepLease, LEASE_SEC } from '../lease.ts';
+import { readHeaders, type UploadHeaders, uploadHeaders } from './upload-headers.ts';
+
+/** Contract: POST /api/upload. Nothing exists for anyone until the last byte is stored. */
+export function upload(app: App, { uploads, blobs, limits, logger, newId = randomUUID }: FilesDeps) {
+  const headersSchema = uploadHeaders(limits);
+  const names = Object.keys(headersSchema.properties);
+
+  app.register(async (scope) => {
+    // The body is bytes, whatever type it claims; it goes to the blob store as it comes.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    scope.decorateRequest('newUpload', null);
+
+    scope.route({
+      method: 'POST',
+      url: '/api/upload',
+      bodyLimit: limits.MAX_FILE_SIZE,
+      config: {
+        tooLarge: FILE_TOO_LARGE,
+        docs: { headers: headersSchema, consumes: 'application/octet-stream' },
+      },
+      schema: {
+        operationId: 'uploadFile',
+        tags: ['uploads'],
+        summary: 'Upload an encrypted payload',
+        response: {
+          200: Type.Object({ id: Id, url: Type.String() }),
+          ...errorAnswers({
+            400: [invalidRequest({ 'X-Salt': ['is required'] }), invalidRequest(LENGTH_MISMATCH)],
+            411: lengthRequired(),
+            413: new HttpError(413, FILE_TOO_LARGE),
+          }),
+        },
+      },
+
+      onRequest: async (request) => {
+        request.raw.headers['content-type'] = 'application/octet-stream';
+        if (request.headers['content-length'] === undefined) throw lengthRequired();
+        const headers = readHeaders(request.headers, names);
+        const validate = request.compileValidationSchema(headersSchema, 'headers');
+        if (!validate(headers)) throw invalidRequest(problemsByField(validate.errors ?? [], 'headers'));
+        request.setDecorator('newUpload', toNewUpload(newId(), headers as UploadHeaders)); // validated above
+      },
+
+      handler: async (request, reply) => {
+        const upload = request.getDecorator<NewUpload>('newUpload');
+        const { id, sizeBytes } = upload;
+        await uploads.begin(upload, LEASE_SEC);
+        const endLease = keepLease(uploads, id, logger);
+        try {
+          const body = request.raw.iterator({ destroyOnReturn: false });
+          await blobs.put(id, body, sizeBytes, clientGone(reply.raw));
+          if (!(await uploads.publish(id))) throw serviceUnavailable(new Error('the upload was reaped on its way'));
+        } catch (error) {
+          await takeBack(id);
+          if (error instanceof LengthMismatch || request.raw.errored) throw invalidRequest(LENGTH_MISMATCH);
+          throw error;
+        } finally {
+          endLease();
+        }
+        return { id, url: `${publicAddress(request.headers)}/d/${id}` };
+      },
+    });
+  });
+
+  async function takeBack(id: string) {
+    try {
+      await uploads.abandon(id);
+      if ((await blobs.delete([id])).length === 0) await uploads.blobsDeleted([id]);
+    } catch (err) {
+      // Best effort: the lease ends, and the sweep finds the row with its blob.
+      logger.warn({ err }, 'an upload that failed is left to the sweep');
+    }
+  }
+}
+
+function toNewUpload(id: string, headers: UploadHeaders): NewUpload {
+  const salt = headers['X-Password-Salt'];
+  const algo = headers['X-Password-Algo'];
+  return {
+    id,
+    authHash: hashToken(headers['X-Auth-Token']),
+    ownerHash: hashToken(headers['X-Owner-Token']),
+    salt: canonicalBase64url(headers['X-Salt']),
+    sizeBytes: headers['Content-Length'],
+    fileCount: headers['X-File-Count'],
+    ...(salt && algo ? { password: { algo, salt: canonicalBase64url(salt) } } : {}),
+    maxDownloads: headers['X-Max-Downloads'],
+    expireSec: headers['X-Expire-Sec'],
+  };
+}
+
+/** What the gateway says the public address is; without a gateway, where the request was sent. Decision 11. */
+function publicAddress(headers: Record<string, string | string[] | undefined>): string {
+  return String(headers['x-mayfly-base-url'] ?? `http://${headers.host}`);
+}

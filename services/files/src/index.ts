@@ -1,0 +1,19 @@
+import {
+  adminSettings,
+  blobSettings,
+  databaseSettings,
+  httpSettings,
+  portSettings,
+  uploadSettings,
+} from '@mayfly/shared/settings';
+
+export { buildFiles } from './app.ts';
+
+export const settings = {
+  ...httpSettings,
+  ...portSettings.files,
+  ...uploadSettings,
+  ...databaseSettings,
+  ...blobSettings,
+  ...adminSettings,
+};

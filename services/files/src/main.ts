@@ -1,0 +1,22 @@
+import { openAdmin } from '@mayfly/shared/admin';
+import { loadConfig } from '@mayfly/shared/config';
+import { buildLogger } from '@mayfly/shared/logger';
+import { runProcess } from '@mayfly/shared/process';
+import { openBlobs } from '@mayfly/store/open-blobs';
+import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresUploads } from '@mayfly/store/postgres/uploads';
+import { buildFiles, settings } from './index.ts';
+
+await runProcess(async (untilStopped) => {
+  const config = loadConfig(settings, process.env);
+  const logger = buildLogger(config, 'files');
+  await using stack = new AsyncDisposableStack();
+  const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
+  const blobs = await openBlobs(config);
+  const uploads = postgresUploads(db);
+  const isReady = () => Promise.all([uploads.check(), blobs.check()]);
+  const admin = stack.use(await openAdmin(config, { isReady, logger }));
+  const app = stack.use(buildFiles({ uploads, blobs, limits: config, logger }));
+  await app.listen({ host: config.HOST, port: config.PORT });
+  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+});

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Unavailable } from '@mayfly/shared/errors';
+import type { BlobStore } from '@mayfly/store/blobs';
+import { memoryBlobs } from '@mayfly/store/memory/blobs';
+import { memoryUploads } from '@mayfly/store/memory/uploads';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { buildFiles } from '../src/index.ts';
+
+const token = () => randomBytes(32).toString('base64url');
+const limits = { MAX_FILE_SIZE: 10_000_000, MAX_FILES_PER_UPLOAD: 1, EXPIRE_OPTIONS_SEC: [60], DOWNLOAD_OPTIONS: [1] };
+
+/** The service with a blob store that fails in one way, listening. */
+async function start(faults: Partial<BlobStore>) {
+  const uploads = memoryUploads();
+  const held = memoryBlobs();
+  const app = buildFiles({ uploads, blobs: { ...held, ...faults }, limits, logger: pino({ level: 'silent' }) });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  return { app, url, uploads, held };
+}
+
+const headers = (authToken: string, ownerToken: string) => ({
+  'x-auth-token': authToken,
+  'x-owner-token': ownerToken,
+  'x-salt': randomBytes(16).toString('base64url'),
+  'x-max-downloads': '1',
+  'x-expire-sec': '60',
+  'x-file-count': '1',
+  'x-has-password': 'false',
+});
+
+async function upload(url: string, body: Buffer) {
+  const [authToken, ownerToken] = [token(), token()];
+  const answer = await fetch(`${url}/api/upload`, { method: 'POST', body, headers: headers(authToken, ownerToken) });
+  const json = (await answer.json()) as { id: string; error?: string };
+  return { status: answer.status, json, id: json.id, authToken, ownerToken };
+}
+
+test('a store that fails in the middle of an upload: 503 that the sender sees, and nothing is left', async () => {
+  const taken: string[] = [];
+  const { app, url, uploads, held } = await start({
+    async put(id, body) {
+      taken.push(id);
+      for await (const _ of body) throw new Unavailable('disk full');
+    },
+  });
+  await using _ = app;
+  const { status, json } = await upload(url, randomBytes(9_000_000));
+  expect([status, json]).toEqual([503, { error: 'Service unavailable' }]);
+  expect(await uploads.publish(taken[0] ?? '')).toBe(false);
+  expect(held.held.size).toBe(0);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200); // the connection and the service go on
+});
+
+test('a blob delete that fails does not change the answer, and the blob is noted for deletion', async () => {
+  const { app, url, uploads } = await start({ delete: async (ids) => ids });
+  await using _ = app;
+  const { id, ownerToken } = await upload(url, Buffer.from('x'));
+  const remove = () => fetch(`${url}/api/upload/${id}`, { method: 'DELETE', headers: { 'x-owner-token': ownerToken } });
+  expect((await remove()).status).toBe(200);
+  expect((await remove()).status).toBe(404);
+  expect(await uploads.takeDeletions(10)).toEqual([id]);
+});
+
+test('a blob delete that throws does not change the answer either', async () => {
+  const failing = async () => {
+    throw new Unavailable('no answer');
+  };
+  const { app, url, uploads } = await start({ delete: failing });
+  await using _ = app;
+  const { id, ownerToken } = await upload(url, Buffer.from('x'));
+  const answer = await fetch(`${url}/api/upload/${id}`, { method: 'DELETE', headers: { 'x-owner-token': ownerToken } });
+  expect(await answer.json()).toEqual({ ok: true });
+  expect(await uploads.takeDeletions(10)).toEqual([id]);
+});
+
+test('a download that breaks off at the store breaks the connection and is given back', async () => {
+  const { app, url, uploads } = await start({
+    open: async () =>
+      Readable.from(
+        (async function* () {
+          yield Buffer.alloc(10);
+          throw new Error('disk gone');
+        })(),
+      ),
+  });
+  await using _ = app;
+  const { id, authToken } = await upload(url, Buffer.alloc(100_000));
+  const answer = await fetch(`${url}/api/download/${id}`, { headers: { 'x-auth-token': authToken } });
+  await expect(answer.arrayBuffer()).rejects.toThrow();
+  expect(await uploads.find(id)).toMatchObject({ status: 'available', downloadCount: 0 });
+});
+
+test('a recipient who leaves has used the download', async () => {
+  const endless = new Readable({
+    read() {
+      this.push(Buffer.alloc(65_536));
+    },
+  });
+  const { app, url, uploads } = await start({ open: async () => endless });
+  await using _ = app;
+  const { id, authToken } = await upload(url, Buffer.alloc(5_000_000));
+  const controller = new AbortController();
+  const answer = await fetch(`${url}/api/download/${id}`, {
+    headers: { 'x-auth-token': authToken },
+    signal: controller.signal,
+  });
+  expect(answer.status).toBe(200);
+  controller.abort();
+  await new Promise((resolve) => endless.once('close', resolve)); // the store's stream is let go
+  expect(await uploads.find(id)).toMatchObject({ status: 'limit_reached' });
+});

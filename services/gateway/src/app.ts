@@ -1,0 +1,85 @@
+import { createApp } from '@mayfly/shared/app';
+import { describedEndpoints } from '@mayfly/shared/describe-api';
+import { HttpError } from '@mayfly/shared/errors';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { configEndpoint } from './config-endpoint.ts';
+import { cors } from './cors.ts';
+import type { App, GatewayDeps } from './deps.ts';
+import { health } from './health.ts';
+import { limitRequests } from './limits/limit-requests.ts';
+import { requestLimits } from './limits/limits.ts';
+import { reference } from './reference.ts';
+import { ROUTES } from './routes.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
+import type { Upstream } from './upstream.ts';
+
+/** The public application. It opens no body: requests of the contract go to their service as they come. */
+export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
+  const app = createApp({
+    logger: deps.logger,
+    notFound: ({ url }) => notFound(methodsOf(url)),
+    isPublic: true,
+    patience: deps.patience,
+    trustProxy: deps.settings.TRUST_PROXY,
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+  });
+  app.addHook('onResponse', logRequest);
+  cors(app, deps.corsOrigins);
+  limitRequests(app, requests, deps.limits);
+  describedEndpoints(app, (scope) => {
+    health(scope, deps);
+    configEndpoint(scope, deps);
+  });
+  reference(app, deps);
+  for (const { method, url, service } of ROUTES) {
+    const upstream = deps.upstreams[service];
+    app.route({
+      method,
+      url,
+      bodyLimit: Number.MAX_SAFE_INTEGER, // the service knows its limits
+      onRequest: async (request, reply) => handOver(upstream, request, reply, deps.baseUrl),
+      handler: async () => {}, // the hook above has answered
+    });
+  }
+  return app;
+}
+
+function handOver(upstream: Upstream, request: FastifyRequest, reply: FastifyReply, baseUrl: string | undefined) {
+  // Internal headers are set here and nowhere else: what came from outside under such names is dropped.
+  for (const name in request.raw.headers) if (name.startsWith('x-mayfly-')) delete request.raw.headers[name];
+  request.raw.headers['x-request-id'] = request.id;
+  request.raw.headers['x-mayfly-base-url'] = baseUrl?.replace(/\/+$/, '') ?? `${request.protocol}://${request.host}`;
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  reply.hijack();
+  upstream.handle(request.raw, reply.raw);
+}
+
+function notFound(allowedMethods: string[]): HttpError {
+  if (allowedMethods.length === 0) return new HttpError(404);
+  return new HttpError(405, undefined, { headers: { allow: allowedMethods.join(', ') } });
+}
+
+const KNOWN = [...ROUTES, { method: 'GET', url: '/api/health' }, { method: 'GET', url: '/api/config' }].map(
+  ({ method, url }) => ({ method, path: new RegExp(`^${url.replace(':id', '[^/]+')}$`) }),
+);
+
+function methodsOf(url: string): string[] {
+  const path = url.split('?', 1)[0] ?? '';
+  return KNOWN.filter((route) => route.path.test(path)).map(({ method }) => method);
+}
+
+/** One line per request. The route's pattern stands for the address: ids, queries and addresses are not logged. */
+async function logRequest(request: FastifyRequest, reply: FastifyReply) {
+  request.log.info(
+    {
+      method: request.method,
+      route: request.routeOptions.url ?? 'unknown',
+      status: reply.raw.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+    },
+    'request',
+  );
+}

@@ -1,0 +1,25 @@
+import type { App, Patience } from '@mayfly/shared/app';
+import type { Config } from '@mayfly/shared/config';
+import type { Logger } from '@mayfly/shared/logger';
+import type { Redis } from '@mayfly/shared/redis';
+import type { limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { Service } from './routes.ts';
+import type { Upstream } from './upstream.ts';
+
+export type { App };
+
+export type GatewayDeps = {
+  upstreams: Record<Service, Upstream>;
+  redis: Redis;
+  limits: Config<typeof uploadSettings & typeof noteSettings>;
+  /** Public address without a slash at the end; undefined takes the request's own. Decision 11. */
+  baseUrl: string | undefined;
+  version: string;
+  /** Rate limit, quota and guessing. Decisions 12, 13 and 15. */
+  settings: Config<typeof limitSettings>;
+  logger: Logger;
+  /** Origins whose scripts may use the API. */
+  corsOrigins?: string[] | undefined;
+  patience?: Partial<Patience>;
+  now?: () => number;
+};

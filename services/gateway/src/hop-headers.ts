@@ -1,0 +1,32 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Headers of one connection, not of the message. RFC 9110, section 7.6.1. */
+const HOP_BY_HOP = [
+  'connection',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** A sender must not declare these away: the gateway set them, or the message's bounds hang on them. */
+const STAY = new Set(['x-request-id', 'x-mayfly-base-url', 'content-length', 'host', 'transfer-encoding']);
+
+/** The names in `Connection`: headers meant for this connection alone. */
+export function namedInConnection({ connection = '' }: IncomingHttpHeaders): string[] {
+  return String(connection)
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => !STAY.has(name));
+}
+
+/** What the next connection gets. */
+export function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const kept = { ...headers };
+  for (const name of [...HOP_BY_HOP, ...namedInConnection(headers)]) delete kept[name];
+  return kept;
+}

@@ -1,0 +1,4 @@
+export { localUpstream } from './local-upstream.ts';
+export { openGateway } from './open-gateway.ts';
+export { remoteUpstream } from './remote-upstream.ts';
+export { settings, splitSettings } from './settings.ts';

@@ -1,0 +1,72 @@
+import type { ServerResponse } from 'node:http';
+import { HttpError } from '@mayfly/shared/errors';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from '../deps.ts';
+import { ROUTES } from '../routes.ts';
+import { type BodyLimits, chargedBytes, largestBody } from './charge.ts';
+import type { RequestLimits, Ticket } from './limits.ts';
+
+/**
+ * Counts every request below /api but the health check, before its body is read, and says so on every answer (RateLimit
+ * fields of draft-ietf-httpapi-ratelimit-headers). Decisions 8, 13 and 15.
+ */
+export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimits) {
+  const { limits } = requests;
+  const policy = `"requests";q=${limits.max};w=${limits.windowMs / 1000}`;
+
+  app.addHook('onRequest', async (request, reply) => {
+    // What the router has made of the address decides: it can be written in more ways than one.
+    const url = request.routeOptions.url;
+    if (!isCounted(url)) return;
+    const route = ROUTES.find((known) => known.method === request.method && known.url === url);
+    const { id } = request.params as { id?: string };
+    const ticket = await requests.admit({
+      address: request.ip,
+      bytes: route?.isCharged ? chargedBytes(request, largestBody(route.url, sizes)) : 0,
+      item: route?.isGuarded ? id?.toLowerCase() : undefined,
+    });
+    if (limits.max > 0) {
+      const { remainingPoints, msBeforeNext } = ticket.admission;
+      reply.header('ratelimit-policy', policy);
+      reply.header('ratelimit', `"requests";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
+    }
+    assertAdmitted(ticket);
+    settleWithAnswer(ticket, request, reply);
+    if (route?.isGuarded) countWrongToken(ticket, reply.raw);
+  });
+}
+
+/** What no route answers counts, too: it is below /api as far as anybody can tell. */
+function isCounted(url: string | undefined): boolean {
+  return url === undefined || (url.startsWith('/api/') && url !== '/api/health' && !url.startsWith('/api/docs'));
+}
+
+function assertAdmitted({ admission, isLimited, msToMidnight }: Ticket) {
+  if (isLimited) throw tooMany('Too many requests', admission.msBeforeNext);
+  if (admission.lockedMs > 0) throw tooMany('Too many requests', admission.lockedMs);
+  if (admission.isQuotaExceeded) throw tooMany('Upload quota exceeded', msToMidnight);
+}
+
+function tooMany(sentence: string, waitMs: number): HttpError {
+  const headers = { 'retry-after': String(Math.max(Math.ceil(waitMs / 1000), 1)) };
+  return new HttpError(429, sentence, { headers });
+}
+
+/** Bytes that were not stored are given back. */
+function settleWithAnswer(ticket: Ticket, request: FastifyRequest, reply: FastifyReply) {
+  reply.raw.once('close', () => {
+    const { headersSent, statusCode } = reply.raw;
+    // Without an answer: a body that was not complete cannot have been stored, a complete one may have been.
+    const isStored = headersSent ? statusCode < 400 : request.raw.complete;
+    if (!isStored) void ticket.giveBack();
+  });
+}
+
+/** A wrong token is noted while its 401 leaves, so that the next guess finds it, whichever replica it meets. */
+function countWrongToken(ticket: Ticket, response: ServerResponse) {
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.writeHead = ((...args: unknown[]) => {
+    if (args[0] === 401) void ticket.fail();
+    return writeHead(...args);
+  }) as ServerResponse['writeHead']; // all its forms begin with the status
+}

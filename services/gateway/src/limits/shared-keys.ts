@@ -1,0 +1,53 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Redis } from '@mayfly/shared/redis';
+import type { Breaker } from './breaker.ts';
+
+/**
+ * Random keys that all replicas share through Redis and that are written nowhere else. Whoever comes first makes one;
+ * after Redis was away (it may have lost it) the replicas offer theirs again and agree anew.
+ */
+export function sharedKeys(redis: Redis, breaker: Breaker) {
+  const known = new Map<string, Buffer>();
+  const agreed = new Map<string, Promise<Buffer>>();
+  redis.on('ready', () => agreed.clear());
+
+  async function agree(name: string, expireSec: number | undefined): Promise<Buffer> {
+    const mine = known.get(name) ?? randomBytes(32);
+    known.set(name, mine);
+    try {
+      const text = await breaker.run(async () => {
+        const value = mine.toString('base64');
+        if (expireSec) await redis.set(name, value, 'EX', expireSec, 'NX');
+        else await redis.set(name, value, 'NX');
+        return redis.get(name);
+      });
+      const key = text ? Buffer.from(text, 'base64') : mine;
+      known.set(name, key);
+      return key;
+    } catch {
+      agreed.delete(name); // asked again when Redis is back; until then this process counts for itself
+      return mine;
+    }
+  }
+
+  return {
+    get(name: string, expireSec?: number): Promise<Buffer> {
+      let key = agreed.get(name);
+      if (!key) {
+        key = agree(name, expireSec);
+        agreed.set(name, key);
+      }
+      return key;
+    },
+    /** Forgets what is not needed any more: a day's key ends with its day. */
+    forget(name: string) {
+      known.delete(name);
+      agreed.delete(name);
+    },
+  };
+}
+
+/** 128 bits of HMAC-SHA-256: enough to tell clients apart, nothing to find them by. */
+export function pseudonym(key: Buffer, ...parts: string[]): string {
+  return createHmac('sha256', key).update(parts.join('\n')).digest().subarray(0, 16).toString('base64url');
+}

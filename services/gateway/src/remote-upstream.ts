@@ -1,0 +1,166 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { drain } from '@mayfly/shared/drain';
+import { HttpError, serviceUnavailable, Unavailable } from '@mayfly/shared/errors';
+import type { Logger } from '@mayfly/shared/logger';
+import { logOutage } from '@mayfly/shared/outage-log';
+import { type Dispatcher, request as send } from 'undici';
+import { type Lookup, MOST_REQUESTS, openAddresses, type Replica } from './addresses.ts';
+import { endToEnd } from './hop-headers.ts';
+import type { ApiDocument, Upstream } from './upstream.ts';
+
+const UNREACHABLE = [
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+/** A service on the network. Bodies stream both ways; a client that leaves ends the request there. */
+export function remoteUpstream(url: string, logger: Logger, lookup?: Lookup): Upstream & AsyncDisposable {
+  const addresses = openAddresses(url, logger, lookup);
+  const replicaAway = changes(logger, url);
+
+  async function handle(request: IncomingMessage, response: ServerResponse) {
+    try {
+      const replica = await addresses.next();
+      if (response.destroyed) return;
+      if ((replica.pool.stats.running ?? 0) >= MOST_REQUESTS) throw new Unavailable('a service has all it can take');
+      forward(replica, request, response, replicaAway);
+    } catch (error) {
+      logOutage(logger, error);
+      refuse(request, response, serviceUnavailable(error));
+    }
+  }
+
+  async function isReadyAt({ pool }: Replica) {
+    const dispatcher = pool;
+    try {
+      const signal = AbortSignal.timeout(2_000);
+      const { statusCode, body } = await send(new URL('/readyz', url), { dispatcher, signal });
+      await body.dump();
+      return statusCode === 200;
+    } catch {
+      return false; // not reachable is the answer
+    }
+  }
+
+  return {
+    handle: (request, response) => void handle(request, response),
+    async isReady() {
+      try {
+        const answers = await Promise.all((await addresses.current()).map(isReadyAt));
+        return answers.includes(true);
+      } catch {
+        return false; // its name is not known
+      }
+    },
+    async describe() {
+      try {
+        const { pool } = await addresses.next();
+        const { body } = await send(new URL('/openapi.json', url), {
+          dispatcher: pool,
+          signal: AbortSignal.timeout(2_000),
+        });
+        return (await body.json()) as ApiDocument;
+      } catch (cause) {
+        throw new Unavailable('a service did not describe itself', { cause });
+      }
+    },
+    [Symbol.asyncDispose]: () => addresses.close(),
+  };
+}
+
+/** Tells the log when a replica goes and when it is back, not at every request in between. */
+function changes(logger: Logger, service: string) {
+  return (replica: Replica, error?: Error) => {
+    const wasAway = replica.awaySince !== undefined;
+    replica.awaySince = error ? performance.now() : undefined;
+    const about = { service, address: replica.address, code: (error as NodeJS.ErrnoException | undefined)?.code };
+    if (error && !wasAway) logger.warn(about, 'a service is away');
+    if (!error && wasAway) logger.info(about, 'a service is back');
+  };
+}
+
+function forward(
+  replica: Replica,
+  request: IncomingMessage,
+  response: ServerResponse,
+  replicaAway: ReturnType<typeof changes>,
+) {
+  let exchange: Dispatcher.DispatchController | undefined;
+  const { method = 'GET', url = '/', headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (hasBody && headers.expect) response.writeContinue();
+
+  replica.pool.dispatch(
+    {
+      path: url,
+      method: method as Dispatcher.HttpMethod,
+      headers: endToEnd(headers),
+      body: hasBody ? bodyOf(request) : null,
+    },
+    {
+      onRequestStart(controller) {
+        exchange = controller;
+        if (response.destroyed) controller.abort(clientGone());
+      },
+      onResponseStart(controller, statusCode, responseHeaders) {
+        if (statusCode < 200) return;
+        replicaAway(replica);
+        response.writeHead(statusCode, endToEnd(responseHeaders));
+        response.on('drain', () => controller.resume());
+      },
+      onResponseData(controller, chunk) {
+        if (!response.write(chunk)) controller.pause();
+      },
+      onResponseEnd() {
+        response.end();
+        drain(request); // a service may answer before it has read the body
+      },
+      onResponseError(_controller, error) {
+        if (response.destroyed) return;
+        if (isUnreachable(error)) replicaAway(replica, error);
+        // A broken answer must not look like a short one: the client's connection breaks, too.
+        if (response.headersSent) response.destroy();
+        else refuse(request, response, faultOf(error));
+      },
+    },
+  );
+  response.on('close', () => {
+    if (!response.writableFinished) exchange?.abort(clientGone());
+  });
+}
+
+/**
+ * The body as it comes. undici may stop reading (an early answer) without ending the client's connection, and it cannot take
+ * a short chunked body for one of known length, as it does with streams.
+ */
+function bodyOf(request: IncomingMessage): Readable {
+  return request.iterator({ destroyOnReturn: false }) as unknown as Readable; // any async iterable is a body to undici
+}
+
+function clientGone() {
+  return new Error('the client has gone');
+}
+
+const isUnreachable = (error: Error) => UNREACHABLE.includes((error as NodeJS.ErrnoException).code ?? '');
+
+function faultOf(error: Error): HttpError {
+  if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_TIMEOUT') return new HttpError(504);
+  return isUnreachable(error) ? serviceUnavailable(error) : new HttpError(502);
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, { statusCode, headers, body }: HttpError) {
+  if (response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(statusCode, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
+  response.end(text);
+  drain(request);
+}

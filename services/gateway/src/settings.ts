@@ -1,0 +1,27 @@
+import {
+  adminSettings,
+  corsSettings,
+  gatewaySettings,
+  httpSettings,
+  limitSettings,
+  noteSettings,
+  portSettings,
+  redisSettings,
+  uploadSettings,
+  upstreamSettings,
+} from '@mayfly/shared/settings';
+
+export const settings = {
+  ...httpSettings,
+  ...portSettings.gateway,
+  ...gatewaySettings(process.env.NODE_ENV === 'production'),
+  ...uploadSettings,
+  ...noteSettings,
+  ...redisSettings,
+  ...adminSettings,
+  ...corsSettings,
+  ...limitSettings,
+};
+
+/** What the gateway needs besides when its services are on the network. */
+export const splitSettings = { ...settings, ...upstreamSettings };

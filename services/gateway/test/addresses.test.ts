@@ -1,0 +1,77 @@
+import type { LookupAddress } from 'node:dns';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { untilTrue } from '../../../test/support/wire.ts';
+import { remoteUpstream } from '../src/index.ts';
+import { type FakeService, fakeService } from './fake-service.ts';
+import { silent, startGateway } from './start-gateway.ts';
+
+/** Replicas on addresses of their own and one port, behind a name whose addresses the test sets. */
+async function start(count: number) {
+  const stack = new AsyncDisposableStack();
+  const replicas: FakeService[] = [];
+  for (let i = 0; i < count; i++) {
+    replicas.push(stack.use(await fakeService(undefined, `127.0.0.${i + 11}`, replicas[0]?.port)));
+  }
+  const name = { addresses: replicas.map((_, i) => ({ address: `127.0.0.${i + 11}`, family: 4 })), asked: 0 };
+  const lookup = async (): Promise<LookupAddress[]> => {
+    name.asked++;
+    if (name.addresses.length === 0) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+    return name.addresses;
+  };
+  const upstream = stack.use(remoteUpstream(`http://files.test:${replicas[0]?.port}`, silent, lookup));
+  const { url } = stack.use(await startGateway(upstream));
+  const ask = async () => (await fetch(`${url}/api/exists/x`)).status;
+  const hits = () => replicas.map(({ received }) => received.join('').match(/^GET /gm)?.length ?? 0);
+  return { replicas, name, ask, hits, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+// Linux answers on every address of 127.0.0.0/8; elsewhere they would have to be configured.
+const onLinux = test.skipIf(process.platform !== 'linux');
+
+onLinux('requests go to all addresses in turns, under the name', async () => {
+  await using service = await start(3);
+  for (let i = 0; i < 30; i++) expect(await service.ask()).toBe(200);
+  expect(service.hits()).toEqual([10, 10, 10]);
+  expect(service.name.asked).toBe(1);
+  expect(service.replicas[1]?.received[0]).toMatch(/^host: files\.test:\d+\r$/im);
+});
+
+onLinux('a replica that is new gets requests within seconds, one that is gone gets none', async () => {
+  await using service = await start(3);
+  const all = service.name.addresses;
+  service.name.addresses = all.slice(0, 2);
+  for (let i = 0; i < 10; i++) await service.ask();
+  expect(service.hits()).toEqual([5, 5, 0]);
+
+  service.name.addresses = all.slice(1);
+  await sleep(2_100);
+  for (let i = 0; i < 10; i++) await service.ask();
+  expect(service.hits()).toEqual([5, 10, 5]);
+  await untilTrue(() => service.replicas[0]?.connections.size === 0); // its kept connections are let go
+});
+
+onLinux('a replica that cannot be reached costs one request a second, not one in three', async () => {
+  await using service = await start(3);
+  for (let i = 0; i < 3; i++) await service.ask();
+  await service.replicas[1]?.[Symbol.asyncDispose]();
+  const statuses = [];
+  for (let i = 0; i < 30; i++) statuses.push(await service.ask());
+  expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(2);
+});
+
+onLinux(
+  'a name server that fails changes nothing; without any address yet: 503, and well when it is back',
+  async () => {
+    await using service = await start(2);
+    const all = service.name.addresses;
+    service.name.addresses = [];
+    expect(await service.ask()).toBe(503);
+    service.name.addresses = all;
+    await sleep(100);
+    expect(await service.ask()).toBe(200);
+    service.name.addresses = [];
+    await sleep(2_100);
+    for (let i = 0; i < 4; i++) expect(await service.ask()).toBe(200);
+  },
+);

@@ -1,0 +1,97 @@
+import { freshRedis } from '@mayfly/local-stores/testing';
+import { createApp } from '@mayfly/shared/app';
+import { loadConfig } from '@mayfly/shared/config';
+import { HttpError } from '@mayfly/shared/errors';
+import { openRedis } from '@mayfly/shared/redis';
+import { limitSettings } from '@mayfly/shared/settings';
+import { describe, expect, test } from 'vitest';
+import { exchange, requestHead } from '../../../test/support/wire.ts';
+import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { silent, startGateway } from './start-gateway.ts';
+
+const ID = '11111111-1111-4111-8111-111111111111';
+
+/** A gateway that lets three requests through, or two wrong tokens, and a service that believes no token. */
+async function start(place: 'local' | 'remote', given: Record<string, string>) {
+  const stack = new AsyncDisposableStack();
+  const service = createApp({ logger: silent });
+  service.get('/api/download/:id', async () => {
+    throw new HttpError(401);
+  });
+  stack.adopt(service, (app) => app.close());
+  const upstream =
+    place === 'local'
+      ? await localUpstream(service)
+      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+  const store = stack.use(await freshRedis());
+  const { redis } = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
+  await new Promise((resolve) => redis.once('ready', resolve));
+  const settings = loadConfig(limitSettings, { UPLOAD_QUOTA_BYTES: '0', ...given });
+  const { url } = stack.use(await startGateway(upstream, { redis, settings }));
+  const ask = async (target: string) => {
+    const answer = await exchange(url, requestHead(`GET ${target}`, { Connection: 'close' }));
+    return answer.match(/^HTTP\/1\.1 (\d+)/)?.[1];
+  };
+  return { ask, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Ways to write one address; `{}` stands for the path without its slash. */
+const SPELLINGS = [
+  ['plain', '/{}'],
+  ['with a query', '/{}?/api/health'],
+  ['with an escaped letter', '/%61pi{-api}'],
+  ['with an escaped slash of a longer path', '/{}?%2fapi%2fdocs'],
+] as const;
+
+const written = (spelling: string, path: string) =>
+  spelling.replace('{-api}', path.slice('api'.length)).replace('{}', path);
+
+describe.each(['local', 'remote'] as const)('with a service that is %s', (place) => {
+  test.each(SPELLINGS)('a request is counted, however its address is written: %s', async (_, spelling) => {
+    await using gateway = await start(place, { RATE_LIMIT_MAX: '3', TOKEN_FAILURES_MAX: '0' });
+    const seen = [];
+    for (let i = 0; i < 5; i++) seen.push(await gateway.ask(written(spelling, 'api/config')));
+    expect(seen).toEqual(['200', '200', '200', '429', '429']);
+    expect(await gateway.ask('/api/config')).toBe('429');
+  });
+
+  test.each(SPELLINGS.filter(([, spelling]) => spelling.includes('://')))(
+    '%s there is nothing to guess at',
+    async (_, spelling) => {
+      await using gateway = await start(place, { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '2' });
+      expect(await gateway.ask(written(spelling, `api/download/${ID}`))).toBe('404');
+    },
+  );
+
+  test.each(SPELLINGS.filter(([, spelling]) => !spelling.includes('://')))(
+    'so is a wrong token: %s',
+    async (_, spelling) => {
+      await using gateway = await start(place, { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '2' });
+      const seen = [];
+      for (let i = 0; i < 4; i++) seen.push(await gateway.ask(written(spelling, `api/download/${ID}`)));
+      expect(seen).toEqual(['401', '401', '429', '429']);
+      expect(await gateway.ask(`/api/download/${ID.replace('1', '%31')}`)).toBe('429');
+    },
+  );
+});
+
+test('an address that names a server is no way in, and is counted', async () => {
+  await using gateway = await start('local', { RATE_LIMIT_MAX: '3' });
+  const seen = [];
+  for (const server of ['http://x', 'HTTPS://user@x:1', 'http://localhost', 'http://x']) {
+    seen.push(await gateway.ask(`${server}/api/config`));
+  }
+  expect(seen).toEqual(['404', '404', '404', '429']);
+});
+
+test('the health check and the reference are not counted; what only looks like them is', async () => {
+  await using gateway = await start('local', { RATE_LIMIT_MAX: '3' });
+  for (let i = 0; i < 6; i++) {
+    expect(await gateway.ask('/api/docs/')).toBe('200');
+    expect(await gateway.ask('/api/health')).not.toBe('429');
+  }
+  const others = ['/api/healthy', '/api/docs-not', '/api/health/x', '/api/nope'];
+  const seen = [];
+  for (const path of others) seen.push(await gateway.ask(path));
+  expect(seen).toEqual(['404', '404', '404', '429']);
+});

@@ -1,0 +1,268 @@
+import { freshRedis } from '@mayfly/local-stores/testing';
+import { openRedis } from '@mayfly/shared/redis';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Admission, Limits } from '../src/limits/admission.ts';
+import { clientOf } from '../src/limits/client-address.ts';
+import { requestLimits } from '../src/limits/limits.ts';
+import { MemoryAdmission } from '../src/limits/memory-admission.ts';
+import { ADMIT } from '../src/limits/redis-scripts.ts';
+
+const logger = pino({ level: 'silent' });
+const LIMITS: Limits = { max: 5, windowMs: 1_000, quotaBytes: 0, failuresMax: 0, failuresWindowMs: 1_000 };
+const SETTINGS = {
+  RATE_LIMIT_MAX: 0,
+  RATE_LIMIT_WINDOW_SEC: 60,
+  UPLOAD_QUOTA_BYTES: 0,
+  TOKEN_FAILURES_MAX: 0,
+  TOKEN_FAILURES_WINDOW_SEC: 900,
+  TRUST_PROXY: 0,
+};
+const DAY = Date.UTC(2026, 5, 1, 12);
+
+let stores: Awaited<ReturnType<typeof freshRedis>>;
+const stack = new AsyncDisposableStack();
+beforeAll(async () => {
+  stores = stack.use(await freshRedis());
+});
+afterAll(() => stack.disposeAsync());
+
+/** A replica of the gateway's limits on the shared Redis, connected. */
+async function replica(settings: Partial<typeof SETTINGS>, now: () => number = () => DAY) {
+  const { redis } = stack.use(openRedis({ REDIS_URL: stores.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', logger));
+  if (redis.status !== 'ready') await new Promise((resolve) => redis.once('ready', resolve));
+  return { redis, limits: requestLimits({ redis, settings: { ...SETTINGS, ...settings }, logger, now }) };
+}
+
+const request = (changes: Partial<{ address: string; bytes: number; item: string }> = {}) => ({
+  address: '192.0.2.7',
+  bytes: 0,
+  item: undefined,
+  ...changes,
+});
+
+describe('the sliding window', () => {
+  /** Waits between requests, in milliseconds: bursts, pauses, and steps around the window's length. */
+  const waits = fc.array(
+    fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 300 }), fc.integer({ min: 900, max: 1_100 })),
+    {
+      minLength: 1,
+      maxLength: 120,
+    },
+  );
+
+  /** What an exact log would decide. */
+  function reference(times: number[]): boolean[] {
+    const admitted: number[] = [];
+    return times.map((time) => {
+      const isAdmitted = admitted.filter((earlier) => earlier > time - LIMITS.windowMs).length < LIMITS.max;
+      if (isAdmitted) admitted.push(time);
+      return isAdmitted;
+    });
+  }
+
+  const timesOf = (gaps: number[]) => {
+    let time = 1_000_000;
+    return gaps.map((gap) => {
+      time += gap;
+      return time;
+    });
+  };
+
+  test('the script decides as an exact log does, and never lets more than the limit through in any window', async () => {
+    const { redis } = await replica({});
+    redis.defineCommand('admitForTest', { numberOfKeys: 3, lua: ADMIT });
+    const admit = redis as unknown as { admitForTest(...args: (string | number)[]): Promise<number[]> };
+    let run = 0;
+    let decisions = 0;
+    let most = 0;
+    await fc.assert(
+      fc.asyncProperty(waits, async (gaps) => {
+        const key = `window-${run++}`;
+        const times = timesOf(gaps);
+        const admitted: boolean[] = [];
+        for (const time of times) {
+          const [count = 0] = await admit.admitForTest(key, '', '', LIMITS.max, LIMITS.windowMs, 0, 0, 0, 0, 0, time);
+          admitted.push(count <= LIMITS.max);
+        }
+        expect(admitted).toEqual(reference(times));
+        const passed = times.filter((_, index) => admitted[index]);
+        for (const start of passed) {
+          most = Math.max(most, passed.filter((time) => time >= start && time < start + LIMITS.windowMs).length);
+        }
+        decisions += times.length;
+        await redis.del(key);
+      }),
+      { numRuns: 200 },
+    );
+    expect(decisions).toBeGreaterThan(1_000);
+    expect(most).toBe(LIMITS.max);
+  });
+
+  test('the insurance in memory decides the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(waits, async (gaps) => {
+        const times = timesOf(gaps);
+        let now = 0;
+        const memory = new MemoryAdmission(LIMITS, () => now);
+        const admitted: boolean[] = [];
+        for (const time of times) {
+          now = time;
+          const result = await memory.consume('client').catch((refusal: Admission) => refusal);
+          admitted.push(result.consumedPoints <= LIMITS.max);
+        }
+        expect(admitted).toEqual(reference(times));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('after a quiet window the full capacity is back', async () => {
+    const { limits } = await replica({ RATE_LIMIT_MAX: 10, RATE_LIMIT_WINDOW_SEC: 1 });
+    const burst = async () => {
+      const tickets = await Promise.all(
+        Array.from({ length: 30 }, () => limits.admit(request({ address: '192.0.2.1' }))),
+      );
+      return tickets.filter(({ isLimited }) => !isLimited).length;
+    };
+    expect(await burst()).toBe(10);
+    expect(await burst()).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await burst()).toBe(10);
+  });
+
+  test('two replicas share one limit, and other clients are not concerned', async () => {
+    const replicas = [await replica({ RATE_LIMIT_MAX: 50 }), await replica({ RATE_LIMIT_MAX: 50 })];
+    const address = '192.0.2.2';
+    const tickets = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => replicas[index % 2]?.limits.admit(request({ address }))),
+    );
+    expect(tickets.filter((ticket) => ticket && !ticket.isLimited)).toHaveLength(50);
+    expect((await replicas[0]?.limits.admit(request({ address: '192.0.2.3' })))?.isLimited).toBe(false);
+  });
+
+  test('a client that goes on costs Redis no more than its full log', async () => {
+    const { redis, limits } = await replica({ RATE_LIMIT_MAX: 600 });
+    const address = '192.0.2.4';
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(Array.from({ length: 100 }, () => limits.admit(request({ address }))));
+    }
+    const key = await limits.keyOf(address);
+    expect(await redis.llen(key)).toBe(600);
+    expect(Number(await redis.memory('USAGE', key))).toBeLessThan(10_240);
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+  });
+});
+
+describe('the quota', () => {
+  const MIB = 1024 * 1024;
+
+  test('parallel uploads on two replicas never overshoot', async () => {
+    const settings = { UPLOAD_QUOTA_BYTES: 10 * MIB };
+    const replicas = [await replica(settings), await replica(settings)];
+    const address = '198.51.100.1';
+    const tickets = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => replicas[index % 2]?.limits.admit(request({ address, bytes: MIB }))),
+    );
+    expect(tickets.filter((ticket) => ticket && !ticket.admission.isQuotaExceeded)).toHaveLength(10);
+  });
+
+  test('what failed is given back, once, and never more than was taken', async () => {
+    const { limits } = await replica({ UPLOAD_QUOTA_BYTES: 2 * MIB });
+    const take = () => limits.admit(request({ address: '198.51.100.2', bytes: 2 * MIB }));
+    const first = await take();
+    const refused = await take();
+    expect([first.admission.isQuotaExceeded, refused.admission.isQuotaExceeded]).toEqual([false, true]);
+    await refused.giveBack(); // took nothing
+    expect((await take()).admission.isQuotaExceeded).toBe(true);
+    await first.giveBack();
+    expect((await take()).admission.isQuotaExceeded).toBe(false);
+    expect((await take()).admission.isQuotaExceeded).toBe(true);
+  });
+
+  test('at midnight (UTC) it begins anew under another key, and the old one ends by itself', async () => {
+    let time = Date.UTC(2026, 5, 2, 23, 59, 59);
+    const { redis, limits } = await replica({ UPLOAD_QUOTA_BYTES: MIB }, () => time);
+    const take = () => limits.admit(request({ address: '198.51.100.3', bytes: MIB }));
+    const before = await take();
+    expect([before.admission.isQuotaExceeded, before.msToMidnight]).toEqual([false, 1_000]);
+    expect((await take()).admission.isQuotaExceeded).toBe(true);
+    const names = async () => (await redis.keys('mayfly:quota:2026-06-0[23]:*')).map((name) => name.split(':'));
+    const [[, , , yesterday] = []] = await names();
+    time += 1_000;
+    expect((await take()).admission.isQuotaExceeded).toBe(false);
+    const pseudonyms = (await names()).map(([, , , pseudonym]) => pseudonym);
+    expect(pseudonyms).toHaveLength(2);
+    expect(pseudonyms.filter((pseudonym) => pseudonym === yesterday)).toHaveLength(1);
+    for (const name of await redis.keys('mayfly:quota*')) expect(await redis.ttl(name), name).toBeGreaterThan(0);
+    expect(await redis.ttl('mayfly:quota-key:2026-06-02')).toBeLessThanOrEqual(301);
+  });
+});
+
+test('wrong tokens lock one item for one client, and nothing else', async () => {
+  const { limits } = await replica({ TOKEN_FAILURES_MAX: 3 });
+  const guess = async (address: string, item: string) => {
+    const ticket = await limits.admit(request({ address, item }));
+    if (ticket.admission.lockedMs === 0) await ticket.fail();
+    return ticket.admission.lockedMs > 0;
+  };
+  const results = [];
+  for (let round = 0; round < 5; round++) results.push(await guess('203.0.113.1', 'one'));
+  expect(results).toEqual([false, false, false, true, true]);
+  expect(await guess('203.0.113.1', 'two')).toBe(false);
+  expect(await guess('203.0.113.2', 'one')).toBe(false);
+});
+
+test('Redis holds no address in the clear', async () => {
+  const { redis, limits } = await replica({ RATE_LIMIT_MAX: 5, UPLOAD_QUOTA_BYTES: 1_000, TOKEN_FAILURES_MAX: 5 });
+  const addresses = ['203.0.113.77', '2001:db8:1:2:3:4:5:6', '::ffff:203.0.113.78'];
+  for (const address of addresses) await (await limits.admit(request({ address, bytes: 10, item: 'x' }))).fail();
+  let everything = '';
+  for (const name of await redis.keys('*')) {
+    const type = await redis.type(name);
+    everything += `${name} ${type === 'list' ? await redis.lrange(name, 0, -1) : await redis.get(name)}\n`;
+  }
+  expect(everything).toContain('mayfly:rate:');
+  const forms = ['203.0.113.7', 'cb00714d', 'CB00714D', String(0xcb00714d), '2001:db8', '20010db8', '2001db8'];
+  for (const form of [
+    ...forms,
+    Buffer.from('203.0.113.77').toString('base64'),
+    Buffer.from('203.0.113.77').toString('hex'),
+  ]) {
+    expect(everything).not.toContain(form);
+  }
+});
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+  ['fe80::1%eth0', 'fe80::/64'],
+  ['::1', '::/64'],
+  ['unknown', 'unknown'],
+])('the client of %s is %s', (address, client) => {
+  expect(clientOf(address)).toBe(client);
+});
+
+test('without Redis each process limits by itself, at once, and goes back when Redis does', async () => {
+  await using own = await freshRedis();
+  const connection = openRedis({ REDIS_URL: own.url, REDIS_TIMEOUT_MS: 100 }, 'commands', logger);
+  await using _ = connection;
+  await new Promise((resolve) => connection.redis.once('ready', resolve));
+  const { admit } = requestLimits({ redis: connection.redis, settings: { ...SETTINGS, RATE_LIMIT_MAX: 10 }, logger });
+  expect((await admit(request())).admission.keptBy).toBe('redis');
+  own.pause();
+  const tickets = [];
+  for (let index = 0; index < 40; index++) tickets.push(await admit(request()));
+  expect(tickets.filter(({ isLimited }) => !isLimited)).toHaveLength(10);
+  expect(tickets.every(({ admission }) => admission.keptBy === 'memory')).toBe(true);
+  own.resume();
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await admit(request({ address: '192.0.2.200' }))).admission.keptBy === 'redis') return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the limits did not go back to Redis within ten seconds');
+});

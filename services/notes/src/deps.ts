@@ -1,0 +1,14 @@
+import type { App } from '@mayfly/shared/app';
+import type { Config } from '@mayfly/shared/config';
+import type { Logger } from '@mayfly/shared/logger';
+import type { noteSettings } from '@mayfly/shared/settings';
+import type { Notes } from '@mayfly/store/notes';
+
+export type { App };
+
+export type NotesDeps = {
+  notes: Notes;
+  limits: Config<typeof noteSettings>;
+  logger: Logger;
+  newId?: () => string;
+};

@@ -1,0 +1,11 @@
+import { adminSettings, databaseSettings, httpSettings, noteSettings, portSettings } from '@mayfly/shared/settings';
+
+export { buildNotes } from './app.ts';
+
+export const settings = {
+  ...httpSettings,
+  ...portSettings.notes,
+  ...noteSettings,
+  ...databaseSettings,
+  ...adminSettings,
+};

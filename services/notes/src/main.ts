@@ -1,0 +1,19 @@
+import { openAdmin } from '@mayfly/shared/admin';
+import { loadConfig } from '@mayfly/shared/config';
+import { buildLogger } from '@mayfly/shared/logger';
+import { runProcess } from '@mayfly/shared/process';
+import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { buildNotes, settings } from './index.ts';
+
+await runProcess(async (untilStopped) => {
+  const config = loadConfig(settings, process.env);
+  const logger = buildLogger(config, 'notes');
+  await using stack = new AsyncDisposableStack();
+  const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
+  const notes = postgresNotes(db);
+  const admin = stack.use(await openAdmin(config, { isReady: () => notes.check(), logger }));
+  const app = stack.use(buildNotes({ notes, limits: config, logger }));
+  await app.listen({ host: config.HOST, port: config.PORT });
+  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+});

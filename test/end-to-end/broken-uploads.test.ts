@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { readdir, rename } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { call, token, uploadHeaders } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+
+/** Sends the beginning of an upload over a bare socket and gives the socket. */
+async function beginUpload(baseUrl: string, declared: number, sent: Buffer): Promise<Socket> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const headers = {
+    Host: 'localhost',
+    'Content-Length': String(declared),
+    ...uploadHeaders({ authToken: token(), ownerToken: token() }),
+  };
+  socket.write(
+    `POST /api/upload HTTP/1.1\r\n${Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`,
+  );
+  socket.write(sent);
+  return socket;
+}
+
+async function untilTrue(check: () => Promise<boolean>) {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await check()) return;
+    await sleep(50);
+  }
+  throw new Error('it did not become true within ten seconds');
+}
+
+describeEachShape('broken uploads', (service) => {
+  const query = async (text: string) => {
+    const client = new pg.Client({ connectionString: service.running.databaseUrl });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const rows = () => query('select id::text, state from files.uploads');
+  const blobs = () => readdir(service.running.blobDir);
+  const nothingIsLeft = async () => (await rows()).length === 0 && (await blobs()).length === 0;
+
+  test('an upload in progress is unknown to every endpoint', async () => {
+    const socket = await beginUpload(service.api.baseUrl, 1_000_000, Buffer.alloc(500_000));
+    await untilTrue(async () => (await rows()).length === 1);
+    const [{ id, state }] = (await rows()) as [{ id: string; state: string }];
+    expect(state).toBe('pending');
+    expect((await service.api.info(id)).status).toBe(404);
+    expect((await service.api.exists(id)).body).toEqual({ exists: false });
+    expect((await service.api.download(id, token())).status).toBe(404);
+    expect((await service.api.checkPassword(id, token())).status).toBe(404);
+    expect((await service.api.setMeta(id, token())).status).toBe(404);
+    expect((await service.api.deleteUpload(id, token())).status).toBe(404);
+    socket.destroy();
+    await untilTrue(nothingIsLeft);
+  });
+
+  test('an aborted connection leaves nothing', async () => {
+    const socket = await beginUpload(service.api.baseUrl, 10_000_000, Buffer.alloc(3_000_000));
+    await untilTrue(async () => (await blobs()).length > 0);
+    socket.destroy();
+    await untilTrue(nothingIsLeft);
+  });
+
+  test('fewer bytes than declared: 400 for whoever still listens, and nothing is stored', async () => {
+    const socket = await beginUpload(service.api.baseUrl, 1_000, Buffer.alloc(999));
+    socket.end(); // the sending side only
+    let answer = '';
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"error":');
+    await untilTrue(nothingIsLeft);
+  });
+
+  test('more bytes than declared: 400, and nothing is stored', async () => {
+    for (let tries = 0; tries < 20; tries++) {
+      const socket = await beginUpload(service.api.baseUrl, 1_000, Buffer.alloc(1_500, 'x'));
+      let answer = '';
+      for await (const chunk of socket) answer += chunk;
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    }
+    await untilTrue(nothingIsLeft);
+  });
+
+  test('without its blob folder the service answers 503, stores nothing, and goes on when it is back', async () => {
+    const { blobDir } = service.running;
+    await rename(blobDir, `${blobDir}-away`);
+    const headers = uploadHeaders({ authToken: token(), ownerToken: token() });
+    const answer = await service.api.upload(Buffer.alloc(5_000_000), headers);
+    expect([answer.status, answer.body]).toEqual([503, { error: 'Service unavailable' }]);
+    expect(await rows()).toEqual([]);
+    const health = await call('GET', `${service.api.baseUrl}/api/health`);
+    expect([health.status, health.body]).toMatchObject([503, { status: 'degraded', components: { files: 'down' } }]);
+    await rename(`${blobDir}-away`, blobDir);
+    expect((await service.api.upload('now it works', headers)).status).toBe(200);
+  });
+});

@@ -1,0 +1,45 @@
+import { readdir, rename } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { type Api, call, token, uploadHeaders } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+import { untilTrue } from '../support/wire.ts';
+
+const MiB = 1024 * 1024;
+
+describeEachShape(
+  'without the blob store',
+  (service) => {
+    const health = (api: Api) => call('GET', `${api.baseUrl}/api/health`);
+    const send = (api: Api, size: number) =>
+      api.upload(Buffer.alloc(size), uploadHeaders({ authToken: token(), ownerToken: token() }));
+
+    test('files are down, notes go on, nothing is counted or charged, and all is well when it is back', async () => {
+      const { blobDir } = service.running;
+      const upload = await service.api.newUpload({ 'X-Max-Downloads': '1' });
+      await rename(blobDir, `${blobDir}-away`);
+      try {
+        for (const api of service.replicas) {
+          const answer = await health(api);
+          expect([answer.status, answer.body.components]).toEqual([503, { files: 'down', notes: 'ok', redis: 'ok' }]);
+          // Three refused uploads of two megabytes each are more than the quota.
+          for (let i = 0; i < 3; i++) {
+            const refused = await send(api, 2 * MiB);
+            expect([refused.status, refused.body]).toEqual([503, { error: 'Service unavailable' }]);
+            expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+          }
+          expect((await api.download(upload.id, upload.authToken)).status).toBe(503);
+          expect((await api.info(upload.id)).body.downloadCount).toBe(0);
+          const note = await api.newNote();
+          expect((await api.view(note.id, note.authToken)).status).toBe(200);
+        }
+      } finally {
+        await rename(`${blobDir}-away`, blobDir);
+      }
+      for (const api of service.replicas) await untilTrue(async () => (await health(api)).status === 200);
+      expect((await service.api.download(upload.id, upload.authToken)).body.bytes).toEqual(upload.payload);
+      expect((await send(service.api, 2 * MiB)).status).toBe(200);
+      expect((await readdir(blobDir)).filter((name) => name.endsWith('.part'))).toEqual([]);
+    });
+  },
+  { UPLOAD_QUOTA_BYTES: String(5 * MiB) },
+);

@@ -1,0 +1,111 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { expect, test } from 'vitest';
+import { peakMemoryBytes } from '../infra/shapes.ts';
+import { type Api, token, uploadHeaders } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+import { deriveKeys, openedDigest, openJson, sealedSize, sealJson, sealRandomBytes } from '../support/sealed-file.ts';
+
+const MIB = 1024 * 1024;
+
+describeEachShape('the main job', (service) => {
+  test('100 MiB, encrypted by the client, come back byte by byte, and memory stays flat', async () => {
+    await roundTrip(service.api, 32 * MIB); // code and buffers are warm before memory is measured
+    const before = service.running.processes.map((process) => peakMemoryBytes(process));
+    await roundTrip(service.api, 100 * MIB);
+    service.running.processes.forEach((process, index) => {
+      const peak = peakMemoryBytes(process);
+      if (peak === undefined) return; // only Linux tells
+      expect(peak - (before[index] ?? 0), `${process.name} grew`).toBeLessThan(64 * MIB);
+    });
+  });
+
+  test('an upload lives: exists, password check, downloads to the limit, then 410, then deleted', async () => {
+    const upload = await service.api.newUpload({ 'X-Max-Downloads': '1' });
+    expect((await service.api.exists(upload.id)).body).toEqual({ exists: true });
+    expect((await service.api.checkPassword(upload.id, upload.authToken)).status).toBe(400);
+    const download = await service.api.download(upload.id, upload.authToken);
+    expect(download.body.bytes).toEqual(upload.payload);
+    expect((await service.api.exists(upload.id)).body).toEqual({ exists: false, reason: 'limit_reached' });
+    expect((await service.api.download(upload.id, upload.authToken)).status).toBe(410);
+    expect((await service.api.deleteUpload(upload.id, upload.ownerToken)).body).toEqual({ ok: true });
+    expect((await service.api.exists(upload.id)).status).toBe(404);
+  });
+
+  test('a note lives: read, view, password check, last view, then 410, then deleted', async () => {
+    const note = await service.api.newNote({
+      hasPassword: true,
+      passwordSalt: Buffer.alloc(16, 1).toString('base64url'),
+      passwordAlgo: 'argon2id',
+    });
+    expect((await service.api.note(note.id)).body).toMatchObject({ id: note.id, viewCount: 0, maxViews: 2 });
+    expect((await service.api.checkNotePassword(note.id, note.authToken)).body).toEqual({ ok: true });
+    const { encryptedContent, nonce } = note;
+    expect((await service.api.view(note.id, note.authToken)).body).toEqual({
+      encryptedContent,
+      nonce,
+      viewCount: 1,
+      maxViews: 2,
+    });
+    expect((await service.api.view(note.id, note.authToken)).body).toMatchObject({ viewCount: 2 });
+    expect((await service.api.view(note.id, note.authToken)).body).toEqual({ error: 'View limit reached' });
+    expect((await service.api.deleteNote(note.id, note.ownerToken)).body).toEqual({ ok: true });
+    expect((await service.api.note(note.id)).status).toBe(404);
+  });
+
+  test('the janitor removes the blob of what has expired, and the answer stays 410', async () => {
+    const upload = await service.api.newUpload({ 'X-Expire-Sec': '1' });
+    const note = await service.api.newNote({ expireSec: 1 });
+    expect(await readdir(service.running.blobDir)).toContain(`${upload.id}.bin`);
+    await untilGone(service.running.blobDir, `${upload.id}.bin`);
+    expect((await service.api.exists(upload.id)).body).toEqual({ exists: false, reason: 'expired' });
+    expect((await service.api.download(upload.id, upload.authToken)).status).toBe(410);
+    expect((await service.api.note(note.id)).body).toEqual({ error: 'Note has expired' });
+    expect((await service.api.deleteUpload(upload.id, upload.ownerToken)).status).toBe(200);
+    expect((await service.api.exists(upload.id)).status).toBe(404);
+  });
+});
+
+/** The contract's two client flows, one after the other, with random bytes that nobody holds as a whole. */
+async function roundTrip(api: Api, size: number) {
+  const secret = new Uint8Array(randomBytes(32));
+  const salt = new Uint8Array(randomBytes(16));
+  const { fileKey, metaKey, authToken } = await deriveKeys(secret, salt);
+  const ownerToken = token();
+
+  const sent = createHash('sha256');
+  const upload = await request(`${api.baseUrl}/api/upload`, {
+    method: 'POST',
+    headers: {
+      ...uploadHeaders({ authToken, ownerToken }, { 'X-Salt': Buffer.from(salt).toString('base64url') }),
+      'content-length': String(sealedSize(size)),
+    },
+    body: sealRandomBytes(size, fileKey, (plain) => sent.update(plain)) as never, // undici takes async iterables
+  });
+  expect(upload.statusCode).toBe(200);
+  const { id, url } = (await upload.body.json()) as { id: string; url: string };
+  expect(url).toBe(`${api.baseUrl}/d/${id}`);
+
+  const names = { files: [{ name: 'holiday.mp4', type: 'video/mp4', size }] };
+  const { sealed, nonce } = await sealJson(metaKey, names);
+  expect((await api.setMeta(id, ownerToken, { encryptedMeta: sealed, nonce })).body).toEqual({ ok: true });
+
+  const info = (await api.info(id)).body;
+  expect(info).toMatchObject({ id, size: sealedSize(size), fileCount: 1, downloadCount: 0, maxDownloads: 2 });
+  expect(await openJson(metaKey, String(info.encryptedMeta), String(info.nonce))).toEqual(names);
+
+  const download = await request(`${api.baseUrl}/api/download/${id}`, { headers: { 'x-auth-token': authToken } });
+  expect(download.statusCode).toBe(200);
+  expect(download.headers['content-length']).toBe(String(sealedSize(size)));
+  expect(await openedDigest(download.body, fileKey)).toBe(sent.digest('hex'));
+}
+
+async function untilGone(folder: string, name: string) {
+  for (let tries = 0; tries < 200; tries++) {
+    if (!(await readdir(folder)).includes(name)) return;
+    await sleep(100);
+  }
+  throw new Error(`${name} is still there after 20 seconds`);
+}

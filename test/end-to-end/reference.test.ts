@@ -1,0 +1,84 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { expect, test } from 'vitest';
+import { call } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+
+const ENDPOINTS = [
+  'post /api/upload',
+  'delete /api/upload/{id}',
+  'post /api/meta/{id}',
+  'get /api/info/{id}',
+  'get /api/exists/{id}',
+  'post /api/password/{id}',
+  'get /api/download/{id}',
+  'post /api/note',
+  'get /api/note/{id}',
+  'delete /api/note/{id}',
+  'post /api/note/{id}/view',
+  'post /api/note/{id}/password',
+  'get /api/health',
+  'get /api/config',
+];
+
+describeEachShape('the API reference', (service) => {
+  const document = () => call('GET', `${service.api.baseUrl}/api/openapi.json`);
+
+  test('GET /api/health: 200 with version, time and components', async () => {
+    const answer = await call('GET', `${service.api.baseUrl}/api/health`);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        status: 'ok',
+        version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\.\d{3}Z$/),
+        components: { files: 'ok', notes: 'ok', redis: 'ok' },
+      },
+    ]);
+  });
+
+  test('GET /api/config: 200 with the limits', async () => {
+    const answer = await call('GET', `${service.api.baseUrl}/api/config`);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        maxFileSize: 2 * 1024 ** 3,
+        maxFilesPerUpload: 32,
+        expireOptionsSec: [1, 2, 60, 3600, 86_400],
+        downloadOptions: [1, 2, 3, 4, 5, 10, 20, 50, 100],
+        noteMaxSize: 1024 ** 2,
+        noteExpireOptionsSec: [1, 2, 60, 3600, 86_400],
+        noteViewOptions: [1, 2, 3, 5, 10, 20, 50, 100],
+      },
+    ]);
+  });
+
+  test('it describes every endpoint of the contract and no other', async () => {
+    const { paths } = (await document()).body as { paths: Record<string, Record<string, unknown>> };
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(described.sort()).toEqual([...ENDPOINTS].sort());
+  });
+
+  test('a linter finds nothing wrong with it', async () => {
+    const config = await createConfig({
+      extends: ['recommended'],
+      rules: {
+        'operation-4xx-response': 'off', // health and config have nothing to refuse
+        'no-required-schema-properties-undefined': 'off', // `then` requires what the schema around it defines
+      },
+    });
+    const problems = await lintFromString({ source: (await document()).text, config });
+    expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).toEqual(
+      [],
+    );
+  });
+
+  test('the page to read it comes from here alone', async () => {
+    const page = await call('GET', `${service.api.baseUrl}/api/docs/`);
+    expect(page.status).toBe(200);
+    expect(page.headers['content-type']).toContain('text/html');
+    expect(page.headers['content-security-policy']).toEqual(expect.any(String));
+    expect(page.text).not.toMatch(/(src|href)="(https?:)?\/\//);
+  });
+});

@@ -1,0 +1,92 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { META, PASSWORD_HEADERS, token } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+
+/** All rows of all tables, as text. */
+async function everythingInTheDatabase(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+       where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`,
+    );
+    const contents: string[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query(`select row_to_json(t)::text as row from ${name} as t`);
+      contents.push(...rows.map(({ row }) => `${name} ${row}`));
+    }
+    return contents.join('\n');
+  } finally {
+    await client.end();
+  }
+}
+
+/** A token in each form in which it could be written down. */
+const formsOf = (value: string) => {
+  const bytes = Buffer.from(value, 'base64url');
+  return [value, bytes.toString('hex'), bytes.toString('base64'), Buffer.from(value).toString('hex')];
+};
+
+describeEachShape('secrets', (service) => {
+  test('the database holds hashes of tokens and never a token; no log holds a token, an id or an address', async () => {
+    const upload = await service.api.newUpload(PASSWORD_HEADERS);
+    await service.api.setMeta(upload.id, upload.ownerToken);
+    await service.api.checkPassword(upload.id, upload.authToken);
+    await service.api.download(upload.id, upload.authToken);
+    const note = await service.api.newNote();
+    await service.api.view(note.id, note.authToken);
+    const wrong = token();
+    await service.api.download(upload.id, wrong);
+    await service.api.view(note.id, wrong);
+    const deleted = await service.api.newUpload();
+    await service.api.deleteUpload(deleted.id, deleted.ownerToken);
+
+    const secrets = [upload, note, deleted]
+      .flatMap(({ authToken, ownerToken }) => [authToken, ownerToken])
+      .concat(wrong);
+    const database = await everythingInTheDatabase(service.running.databaseUrl);
+    expect(database).toContain(upload.id);
+    expect(database).toContain(META.encryptedMeta);
+    const logs = service.running.processes.map(({ output }) => output()).join('\n');
+    expect(logs).toContain('"route":"/api/download/:id"');
+    for (const form of secrets.flatMap(formsOf)) {
+      expect(database).not.toContain(form);
+      expect(logs).not.toContain(form);
+    }
+    for (const canary of [upload.id, note.id, META.encryptedMeta, note.encryptedContent, '"remoteAddress"']) {
+      expect(logs).not.toContain(canary);
+    }
+  });
+
+  test('the blob is what was sent, under the id and .bin, and nothing else', async () => {
+    const { id, payload } = await service.api.newUpload();
+    const names = await readdir(service.running.blobDir);
+    expect(names.filter((name) => name.includes(id))).toEqual([`${id}.bin`]);
+    expect((await readFile(join(service.running.blobDir, `${id}.bin`))).equals(payload)).toBe(true);
+  });
+
+  test('no answer shows a token, a hash or a path', async () => {
+    const upload = await service.api.newUpload(PASSWORD_HEADERS);
+    const note = await service.api.newNote();
+    const answers = await Promise.all([
+      service.api.info(upload.id),
+      service.api.exists(upload.id),
+      service.api.checkPassword(upload.id, upload.authToken),
+      service.api.download(upload.id, token()),
+      service.api.deleteUpload(upload.id, token()),
+      service.api.note(note.id),
+      service.api.view(note.id, note.authToken),
+    ]);
+    for (const { text, headers } of answers) {
+      const all = text + JSON.stringify(headers);
+      for (const { authToken, ownerToken } of [upload, note]) {
+        for (const form of [...formsOf(authToken), ...formsOf(ownerToken)]) expect(all).not.toContain(form);
+      }
+      expect(all).not.toMatch(/_hash|Hash"|\.bin\b|blobs?\//); // random base64 may hold any four letters
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { portProblem } from '@mayfly/local-stores/ports';
+import { freshDatabase, freshFolder, freshRedis } from '@mayfly/local-stores/testing';
+
+/** `all`: one process. `split`: gateway, files and notes (each twice) and the janitor, as processes of their own. */
+export type Shape = 'all' | 'split';
+export const SHAPES: Shape[] = ['all', 'split'];
+
+export type ServiceProcess = {
+  name: string;
+  /** The one that runs now, or ran last. */
+  child: ChildProcess;
+  /** All that it has printed, before a restart, too. */
+  output: () => string;
+  /** Its own address; the gateway's is public. */
+  url: string;
+  adminUrl: string;
+  /** The same settings and ports in a new process. */
+  restart: () => void;
+};
+
+export type RunningShape = AsyncDisposable & {
+  /** Public addresses; with `split` each is a gateway of its own with its own replicas of files and notes. */
+  baseUrls: string[];
+  baseUrl: string;
+  databaseUrl: string;
+  redisUrl: string;
+  blobDir: string;
+  processes: ServiceProcess[];
+};
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Nothing else of this process reaches a service: a setting of whoever runs the tests must not change them. */
+const INHERITED = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+
+/** Options that let a test see an item expire. */
+const TEST_SETTINGS = {
+  EXPIRE_OPTIONS_SEC: '1,2,60,3600,86400',
+  NOTE_EXPIRE_OPTIONS_SEC: '1,2,60,3600,86400',
+  CLEANUP_INTERVAL_SEC: '1',
+  LOG_LEVEL: 'info',
+  RATE_LIMIT_MAX: '0', // tests send more than a client should; those of the limits set their own
+  TOKEN_FAILURES_MAX: '0',
+  REDIS_TIMEOUT_MS: '2000', // a busy machine must not look like a hung Redis
+  HOST: '127.0.0.1',
+};
+
+/** Starts the service in one of its shapes on stores of its own. */
+export async function startShape(shape: Shape, settings: Record<string, string> = {}): Promise<RunningShape> {
+  const stack = new AsyncDisposableStack();
+  const [database, redis, folder] = [
+    stack.use(await freshDatabase()),
+    stack.use(await freshRedis()),
+    stack.use(await freshFolder()),
+  ];
+  const env = {
+    ...TEST_SETTINGS,
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    BLOB_DIR: folder.path,
+    ...settings,
+  };
+  const processes: ServiceProcess[] = [];
+  const start = async (name: string, extra: Record<string, string> = {}) => {
+    const [port, adminPort] = [await unusedPort(), await unusedPort()];
+    const service = spawnService(name, { ...env, ...extra, PORT: String(port), ADMIN_PORT: String(adminPort) });
+    stack.defer(() => stopService(service));
+    processes.push(service);
+    return { service, url: service.url };
+  };
+
+  const gateways = shape === 'all' ? [await start('all')] : await startSplit(start, env);
+  await Promise.all(gateways.map(({ service, url }) => untilHealthy(service, url)));
+  // Somebody else may have taken a port since it was free, and answers there now.
+  const ended = processes.find(({ child }) => child.exitCode !== null);
+  if (ended) throw new Error(`${ended.name} ended: ${ended.output()}`);
+  const baseUrls = gateways.map(({ url }) => url);
+  return {
+    baseUrls,
+    baseUrl: baseUrls[0] ?? '',
+    databaseUrl: database.url,
+    redisUrl: redis.url,
+    blobDir: folder.path,
+    processes,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const PORTS = 50;
+/** Below the ports that systems give out by themselves, and for each worker its own: two services never meet on one. */
+const FIRST_PORT = 20_000 + (process.pid % 200) * PORTS;
+let portsGiven = 0;
+
+async function unusedPort(): Promise<number> {
+  for (let tries = 0; tries < 2 * PORTS; tries++) {
+    const port = FIRST_PORT + (portsGiven++ % PORTS);
+    if ((await portProblem(port, '127.0.0.1')) === undefined) return port;
+  }
+  throw new Error('no port is free');
+}
+
+type Started = { service: ServiceProcess; url: string };
+type Start = (name: string, extra?: Record<string, string>) => Promise<Started>;
+
+async function startSplit(start: Start, env: Record<string, string>): Promise<Started[]> {
+  const migrate = spawn(process.execPath, ['libs/store/src/migrate.ts'], {
+    cwd: root,
+    env: { ...INHERITED, ...env },
+    stdio: 'ignore',
+  });
+  const [code] = await once(migrate, 'exit');
+  if (code !== 0) throw new Error('the migration failed');
+  await start('janitor');
+  const replica = async () => {
+    const [files, notes] = await Promise.all([start('files'), start('notes')]);
+    return start('gateway', { FILES_URL: files.url, NOTES_URL: notes.url });
+  };
+  return Promise.all([replica(), replica()]);
+}
+
+function spawnService(name: string, env: Record<string, string>): ServiceProcess {
+  let output = '';
+  const launch = () => {
+    const child = spawn(process.execPath, [`services/${name}/src/main.ts`], {
+      cwd: root,
+      env: { ...INHERITED, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'], // the channel ends the service with the test that started it
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (text: Buffer) => {
+        output += text;
+      });
+    }
+    return child;
+  };
+  const service: ServiceProcess = {
+    name,
+    child: launch(),
+    output: () => output,
+    url: `http://127.0.0.1:${env.PORT}`,
+    adminUrl: `http://127.0.0.1:${env.ADMIN_PORT}`,
+    restart: () => {
+      service.child = launch();
+    },
+  };
+  return service;
+}
+
+export async function untilHealthy({ name, child, output }: ServiceProcess, url: string) {
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null) throw new Error(`${name} ended: ${output()}`);
+    const isUp = await fetch(`${url}/api/health`).then(
+      (answer) => answer.ok,
+      () => false, // not listening yet
+    );
+    if (isUp) return;
+    await sleep(50);
+  }
+  throw new Error(`${name} did not become healthy: ${output()}`);
+}
+
+export async function stopService({ child }: ServiceProcess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  const timer = setTimeout(() => child.kill('SIGKILL'), 15_000);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** Most memory that the process has had resident, in bytes; undefined where the system does not tell. */
+export function peakMemoryBytes({ child }: ServiceProcess): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'));
+  return match ? Number(match[1]) * 1024 : undefined;
+}

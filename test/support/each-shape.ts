@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningShape, SHAPES, type Shape, startShape } from '../infra/shapes.ts';
+import { Api } from './api.ts';
+import { undocumented } from './documented.ts';
+
+export type ShapeUnderTest = {
+  readonly shape: Shape;
+  readonly running: RunningShape;
+  /** A client of the first public address. */
+  readonly api: Api;
+  /** One client for each public address: with `split`, replicas that share nothing but the stores. */
+  readonly replicas: Api[];
+};
+
+/** Runs the tests of a suite on every shape, each with stores of its own. */
+export function describeEachShape(
+  name: string,
+  tests: (service: ShapeUnderTest) => void,
+  settings: Record<string, string> = {},
+) {
+  describe.each(SHAPES)(`${name} (%s)`, (shape) => {
+    let running: RunningShape | undefined;
+    const started = () => {
+      if (!running) throw new Error('the service is started before the tests run, not while they are collected');
+      return running;
+    };
+    beforeAll(async () => {
+      running = await startShape(shape, settings);
+    });
+    afterAll(() => running?.[Symbol.asyncDispose]());
+    const service: ShapeUnderTest = {
+      shape,
+      get running() {
+        return started();
+      },
+      get api() {
+        return new Api(started().baseUrl);
+      },
+      get replicas() {
+        return started().baseUrls.map((url) => new Api(url));
+      },
+    };
+    tests(service);
+    test('every answer that this suite got is described in the API reference', async () => {
+      const { checked, problems } = await undocumented(service.running.baseUrls);
+      expect(problems).toEqual([]);
+      expect(checked).toBeGreaterThan(0);
+    });
+  });
+}

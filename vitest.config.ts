@@ -1,0 +1,16 @@
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['{libs,services,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    // PostgreSQL and Redis for all tests, started once.
+    globalSetup: ['test/infra/global-setup.ts'],
+    reporters: ['default', './test/infra/counts-reporter.ts'],
+    // Tests start processes and wait for real time-outs; a slow machine must not fail them.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    pool: 'forks',
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+  },
+});

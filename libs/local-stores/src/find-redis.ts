@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { findProgram } from './find-program.ts';
 import { CannotStart } from './problem.ts';
 
 export type RedisProgram = { path: string; version: string };
@@ -50,21 +49,6 @@ export async function findRedis(say: (line: string) => void = () => {}, signal?:
     );
   }
   return { path, version };
-}
-
-function findProgram(names: string[]): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  for (const folder of folders) {
-    for (const name of names) {
-      try {
-        accessSync(join(folder, name), constants.X_OK);
-        return join(folder, name);
-      } catch {
-        // not here: the next place
-      }
-    }
-  }
-  return undefined;
 }
 
 async function install(say: (line: string) => void, signal?: AbortSignal): Promise<string> {

@@ -21,15 +21,18 @@ type ServerOptions = {
   /** Written to standard input: what must not show in a list of processes. */
   input?: string;
   onLog?: ((line: string) => void) | undefined;
+  /** The line of its log that says that it takes connections. */
+  ready?: RegExp;
 };
 
 /** Both PostgreSQL and Redis say so in their log. */
-const READY = /ready to accept connections/i;
+const READY_LINE = /ready to accept connections/i;
 const READY_TIMEOUT_MS = 60_000;
 const LINES_KEPT = 8;
 
 /** Starts a server and waits until it takes connections. Throws CannotStart with the last lines of its log. */
-export async function startServer({ name, command, args, env, account, input = '', onLog }: ServerOptions) {
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const { name, command, args, env, account, input = '', onLog, ready: readyLine = READY_LINE } = options;
   const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C in a terminal goes to whole groups, and the stores must outlive the service's draining.
@@ -48,7 +51,7 @@ export async function startServer({ name, command, args, env, account, input = '
     lastLines.splice(0, lastLines.length + 1 - LINES_KEPT);
     lastLines.push(line);
     onLog?.(line);
-    if (READY.test(line)) ready.resolve();
+    if (readyLine.test(line)) ready.resolve();
   });
   child.stdin.on('error', () => {}); // it ended before it read; `exited` tells why
   child.stdin.end(input);

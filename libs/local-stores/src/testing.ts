@@ -16,6 +16,19 @@ export function testRedisUrl(): string {
   return fromEnvironment('TEST_REDIS_URL');
 }
 
+/** The settings that lead to the S3 store of this test run, with a bucket of their own that does not exist yet. */
+export function testS3Settings() {
+  const url = new URL(fromEnvironment('TEST_S3_URL'));
+  return {
+    S3_ENDPOINT: url.origin,
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: `test-${randomBytes(8).toString('hex')}`,
+    S3_PATH_STYLE: 'true' as const,
+    S3_ACCESS_KEY: decodeURIComponent(url.username),
+    S3_SECRET_KEY: decodeURIComponent(url.password),
+  };
+}
+
 function fromEnvironment(name: string): string {
   const url = process.env[name];
   if (!url) throw new Error(`${name} is not set: start the tests with npm test or vitest, which start the stores`);

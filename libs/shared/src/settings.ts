@@ -46,7 +46,13 @@ export const databaseSettings = {
 };
 
 export const blobSettings = {
-  BLOB_DIR: text(undefined, 'folder that holds the encrypted uploads'),
+  BLOB_DIR: optional(text(undefined, 'folder that holds the encrypted uploads, unless S3_ENDPOINT is set')),
+  S3_ENDPOINT: optional(httpUrl(undefined, 'S3 store that holds the encrypted uploads')),
+  S3_REGION: text('us-east-1', 'region that S3 requests are signed for'),
+  S3_BUCKET: text('mayfly', 'private bucket for the encrypted uploads; made when it is missing'),
+  S3_PATH_STYLE: choice(['true', 'false'], 'true', 'whether the bucket is in the path (true) or in the host name'),
+  S3_ACCESS_KEY: optional(text(undefined, 'key of the S3 store')),
+  S3_SECRET_KEY: optional(text(undefined, 'secret of that key')),
 };
 
 export const redisSettings = {

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BlobStore, LengthMismatch } from '../src/blobs.ts';
+import { type BlobStore, LengthMismatch, type StoredBlob } from '../src/blobs.ts';
 
 export type BlobsUnderTest = {
   blobs: BlobStore;
@@ -78,6 +80,51 @@ export function blobsContract(name: string, open: () => Promise<BlobsUnderTest>)
       for (const id of ids) await blobs.put(id, pieces(Buffer.from('x')), 1, never);
       expect(await blobs.delete([...ids, randomUUID()])).toEqual([]);
       for (const id of ids) expect(await blobs.open(id)).toBeUndefined();
+    });
+
+    test('destroying a stream before its end is no error', async () => {
+      const id = randomUUID();
+      const blob = randomBytes(5_000_000);
+      await blobs.put(id, pieces(blob), blob.length, never);
+      const stream = await blobs.open(id);
+      if (!stream) throw new Error('not stored');
+      let failed: unknown;
+      stream.once('error', (error) => {
+        failed = error;
+      });
+      await once(stream, 'readable');
+      stream.destroy();
+      await once(stream, 'close');
+      expect(failed).toBeUndefined();
+    });
+
+    test('a slow body is stored whole', async () => {
+      const id = randomUUID();
+      const slow = async function* () {
+        for (let i = 0; i < 5; i++) {
+          await sleep(100);
+          yield Buffer.alloc(1_000, i);
+        }
+      };
+      await blobs.put(id, slow(), 5_000, never);
+      const stream = await blobs.open(id);
+      expect(stream && (await buffer(stream)).length).toBe(5_000);
+    });
+
+    test('the list has every blob, in rising order of ids, and when it was stored', async () => {
+      const ids = Array.from({ length: 5 }, () => randomUUID());
+      for (const id of ids) await blobs.put(id, pieces(Buffer.from('x')), 1, never);
+      const listed: StoredBlob[] = [];
+      for await (const page of blobs.list()) listed.push(...page);
+      const all = listed.map(({ id }) => id);
+      expect(all).toEqual([...all].sort());
+      expect(all).toEqual(expect.arrayContaining(ids));
+      for (const { modifiedAt } of listed) expect(Math.abs(Date.now() - modifiedAt.getTime())).toBeLessThan(600_000);
+      expect(new Set(all).size).toBe((await names()).length);
+    });
+
+    test('nothing is half written when nothing runs', async () => {
+      expect(await blobs.endPartials(new Date(Date.now() + 60_000), true)).toBe(0);
     });
 
     test('a store that can be used says so', async () => {

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase, freshFolder } from '@mayfly/local-stores/testing';
+import { freshDatabase, freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
 import { pino } from 'pino';
 import { openDiskBlobs } from '../src/disk/blobs.ts';
 import { memoryBlobs } from '../src/memory/blobs.ts';
@@ -10,6 +10,8 @@ import { migrate, openDatabase } from '../src/postgres/database.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresNoteSweep, postgresUploadSweep } from '../src/postgres/sweep.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
+import { openS3Blobs } from '../src/s3/blobs.ts';
+import { openClient, PATIENCE } from '../src/s3/connection.ts';
 import { blobsContract } from './contract-blobs.ts';
 import { notesContract } from './contract-notes.ts';
 import { uploadsContract } from './contract-uploads.ts';
@@ -64,5 +66,19 @@ blobsContract('disk', async () => {
     blobs: await openDiskBlobs(folder.path),
     names: () => readdir(folder.path),
     close: () => folder[Symbol.asyncDispose](),
+  };
+});
+blobsContract('S3', async () => {
+  const settings = testS3Settings();
+  const blobs = await openS3Blobs(settings, logger);
+  const client = openClient(settings, PATIENCE);
+  return {
+    blobs,
+    names: async () => {
+      const names: string[] = [];
+      for await (const { name } of client.listObjectsV2(settings.S3_BUCKET, '', true)) names.push(name);
+      return names;
+    },
+    close: () => blobs[Symbol.asyncDispose](),
   };
 });

@@ -22,7 +22,7 @@ await runProcess(async (untilStopped) => {
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   await migrate(db);
   const uploads = postgresUploads(db);
-  const blobs = await openBlobs(config);
+  const blobs = stack.use(await openBlobs(config, logger));
   const { redis } = stack.use(openRedis(config, 'commands', logger));
   const queue = stack.use(openRedis(config, 'queue', logger));
 

@@ -12,7 +12,7 @@ await runProcess(async (untilStopped) => {
   const logger = buildLogger(config, 'files');
   await using stack = new AsyncDisposableStack();
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
-  const blobs = await openBlobs(config);
+  const blobs = stack.use(await openBlobs(config, logger));
   const uploads = postgresUploads(db);
   const isReady = () => Promise.all([uploads.check(), blobs.check()]);
   const admin = stack.use(await openAdmin(config, { isReady, logger }));

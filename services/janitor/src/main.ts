@@ -16,7 +16,7 @@ await runProcess(async (untilStopped) => {
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   const { redis } = stack.use(openRedis(config, 'queue', logger));
   const uploads = postgresUploads(db);
-  const blobs = await openBlobs(config);
+  const blobs = stack.use(await openBlobs(config, logger));
   const isReady = () => Promise.all([uploads.check(), blobs.check(), redis.ping()]);
   const admin = stack.use(await openAdmin(config, { isReady, logger }));
   stack.use(

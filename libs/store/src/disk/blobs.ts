@@ -1,21 +1,24 @@
 import { constants } from 'node:fs';
-import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Unavailable } from '@mayfly/shared/errors';
-import { type BlobStore, LengthMismatch } from '../blobs.ts';
+import { type BlobStore, idOf, LengthMismatch, nameOf, type StoredBlob } from '../blobs.ts';
 
 /** Reads of 1 MiB cost less than half the CPU of Node's default 64 KiB. */
 const READ_BYTES = 1024 * 1024;
+const PARTIAL = '.part';
+const PAGE = 1_000;
 
 /** Blobs as files of one folder, which is made when missing. Several processes of one machine may share it. */
-export async function openDiskBlobs(folder: string): Promise<BlobStore> {
+export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDisposable> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const pathOf = (id: string) => join(folder, `${id}.bin`);
+  const pathOf = (id: string) => join(folder, nameOf(id));
+  const names = () => readdir(folder).catch(unreadable);
 
   return {
     async put(id, body, sizeBytes, signal) {
       const path = pathOf(id);
-      const partial = `${path}.part`;
+      const partial = path + PARTIAL;
       try {
         const file = await open(partial, 'wx', 0o600).catch(unavailable);
         try {
@@ -37,7 +40,7 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore> {
         return file.createReadStream({ highWaterMark: READ_BYTES });
       } catch (error) {
         if (codeOf(error) === 'ENOENT') return undefined;
-        throw new Unavailable('The blob folder cannot be read', { cause: error });
+        return unreadable(error);
       }
     },
 
@@ -46,7 +49,7 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore> {
       for (const id of ids) {
         try {
           await rm(pathOf(id), { force: true });
-          await rm(`${pathOf(id)}.part`, { force: true });
+          await rm(pathOf(id) + PARTIAL, { force: true });
         } catch {
           failed.push(id); // reported, so that the caller tries again later
         }
@@ -54,9 +57,35 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore> {
       return failed;
     },
 
+    async *list() {
+      const ids = (await names()).flatMap((name) => idOf(name) ?? []).sort();
+      for (let first = 0; first < ids.length; first += PAGE) {
+        const page = ids.slice(first, first + PAGE).map(async (id): Promise<StoredBlob[]> => {
+          const modifiedAt = await modifiedAtOf(pathOf(id));
+          return modifiedAt ? [{ id, modifiedAt }] : [];
+        });
+        yield (await Promise.all(page)).flat();
+      }
+    },
+
+    async endPartials(before, isDryRun) {
+      let found = 0;
+      for (const name of await names()) {
+        if (!name.endsWith(PARTIAL) || idOf(name.slice(0, -PARTIAL.length)) === undefined) continue;
+        const path = join(folder, name);
+        const modifiedAt = await modifiedAtOf(path);
+        if (!modifiedAt || modifiedAt >= before) continue;
+        found += 1;
+        if (!isDryRun) await rm(path, { force: true }).catch(unavailable);
+      }
+      return found;
+    },
+
     async check() {
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch(unavailable);
     },
+
+    async [Symbol.asyncDispose]() {},
   };
 }
 
@@ -81,6 +110,20 @@ async function writeAll(file: Writable, chunk: Buffer) {
 
 function unavailable(cause: unknown): never {
   throw new Unavailable('The blob folder cannot be written', { cause });
+}
+
+function unreadable(cause: unknown): never {
+  throw new Unavailable('The blob folder cannot be read', { cause });
+}
+
+/** Undefined when it has been removed meanwhile. */
+async function modifiedAtOf(path: string): Promise<Date | undefined> {
+  try {
+    return (await stat(path)).mtime;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    return unreadable(error);
+  }
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -25,6 +25,12 @@ export function memoryBlobs(): BlobStore & { held: Map<string, Buffer> } {
       for (const id of ids) held.delete(id);
       return [];
     },
+    async *list() {
+      yield [...held.keys()].sort().map((id) => ({ id, modifiedAt: new Date() }));
+    },
+    async endPartials() {
+      return 0;
+    },
     async check() {},
   };
 }

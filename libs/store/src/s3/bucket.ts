@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { ConfigError } from '@mayfly/shared/config';
+import { type Client, S3Error } from 'minio';
+import { type Dispatcher, request } from 'undici';
+import { unavailable } from './payloads.ts';
+
+/** What S3 answers when the keys or what they may do are wrong; more tries do not help. */
+const REFUSED = ['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'AccessDenied', 'Forbidden'];
+
+/**
+ * Makes sure that the bucket is there and that nobody reads it without a key. Throws ConfigError when the operator has to
+ * do something, Unavailable when the store does not answer.
+ */
+export async function prepareBucket(client: Client, bucket: string, region: string, dispatcher: Dispatcher) {
+  try {
+    if (!(await client.bucketExists(bucket))) await createBucket(client, bucket, region);
+    await assertPrivate(client, bucket, dispatcher);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    if (error instanceof S3Error && REFUSED.includes(String(error.code))) {
+      throw new ConfigError('The S3 store refuses S3_ACCESS_KEY and S3_SECRET_KEY for the bucket S3_BUCKET.', {
+        cause: error,
+      });
+    }
+    throw unavailable(error);
+  }
+}
+
+async function createBucket(client: Client, bucket: string, region: string) {
+  try {
+    await client.makeBucket(bucket, region);
+  } catch (error) {
+    if (!(await client.bucketExists(bucket))) throw error; // else another replica made it at the same time
+  }
+}
+
+/** Asks for the list and for one payload as a stranger would: an S3 vendor's own ways to make a bucket public are many. */
+async function assertPrivate(client: Client, bucket: string, dispatcher: Dispatcher) {
+  const probe = `${randomUUID()}.bin`; // named as a payload, so that the janitor finds one that a crash leaves
+  await client.putObject(bucket, probe, Buffer.from('probe'), 5);
+  try {
+    const address = new URL(await client.presignedGetObject(bucket, probe, 60));
+    address.search = '';
+    const list = new URL(address);
+    list.pathname = list.pathname.slice(0, -probe.length);
+    list.search = '?list-type=2&max-keys=1';
+    for (const url of [address, list]) {
+      const { statusCode, body } = await request(url, { dispatcher });
+      await body.dump();
+      if (statusCode === 200) {
+        throw new ConfigError('The bucket S3_BUCKET can be read without a key. Make it private, then start again.');
+      }
+    }
+  } finally {
+    await client.removeObject(bucket, probe);
+  }
+}

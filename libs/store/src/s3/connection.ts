@@ -1,0 +1,62 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { ConfigError } from '@mayfly/shared/config';
+import { Client, type ClientOptions } from 'minio';
+import { Agent } from 'undici';
+
+export type S3Config = {
+  S3_ENDPOINT: string;
+  S3_REGION: string;
+  S3_BUCKET: string;
+  S3_PATH_STYLE: 'true' | 'false';
+  S3_ACCESS_KEY: string;
+  S3_SECRET_KEY: string;
+};
+
+/** How long the store may be silent. Tests set these; everybody else has the defaults. */
+export type S3Patience = {
+  /** For a small request, and for the answer to a payload that has been sent or asked for. */
+  answerMs: number;
+  /** While a payload flows: without taking or giving a byte. */
+  stallMs: number;
+};
+
+export const PATIENCE: S3Patience = { answerMs: 10_000, stallMs: 60_000 };
+
+/**
+ * The library's client, for all that is small: signing, bucket, bulk deletes, listing. Its requests end when the store is
+ * silent for too long, which it cannot do by itself.
+ */
+export function openClient(config: S3Config, { answerMs }: S3Patience): Client {
+  const { protocol, hostname, port, pathname } = new URL(config.S3_ENDPOINT);
+  if (pathname !== '/') throw new ConfigError('S3_ENDPOINT must not have a path.');
+  const useSSL = protocol === 'https:';
+  const send = useSSL ? httpsRequest : httpRequest;
+  const transport = {
+    request: (options: object, answered: never) =>
+      send({ ...options, signal: AbortSignal.timeout(answerMs) }, answered),
+  };
+  return new Client({
+    endPoint: hostname,
+    port: Number(port) || (useSSL ? 443 : 80),
+    useSSL,
+    region: config.S3_REGION, // known here, it need not be asked for
+    pathStyle: config.S3_PATH_STYLE === 'true',
+    accessKey: config.S3_ACCESS_KEY,
+    secretKey: config.S3_SECRET_KEY,
+    retryOptions: { disableRetry: true },
+    transport: transport as unknown as NonNullable<ClientOptions['transport']>, // it calls request(options, callback) only
+  });
+}
+
+/** Connections for payloads: each carries one at a time, so there are as many as payloads on their way. */
+export function openPayloadAgent({ answerMs, stallMs }: S3Patience): Agent {
+  return new Agent({
+    pipelining: 1,
+    connectTimeout: 5_000,
+    headersTimeout: Math.max(answerMs, stallMs),
+    bodyTimeout: stallMs,
+    keepAliveTimeout: 4_000, // shorter than the store's own: a request must not meet a connection that is just closing
+    keepAliveMaxTimeout: 4_000,
+  });
+}

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readdir, rename } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -45,7 +44,7 @@ describeEachShape('broken uploads', (service) => {
     }
   };
   const rows = () => query('select id::text, state from files.uploads');
-  const blobs = () => readdir(service.running.blobDir);
+  const blobs = () => service.running.blobs.names();
   const nothingIsLeft = async () => (await rows()).length === 0 && (await blobs()).length === 0;
 
   test('an upload in progress is unknown to every endpoint', async () => {
@@ -65,7 +64,7 @@ describeEachShape('broken uploads', (service) => {
 
   test('an aborted connection leaves nothing', async () => {
     const socket = await beginUpload(service.api.baseUrl, 10_000_000, Buffer.alloc(3_000_000));
-    await untilTrue(async () => (await blobs()).length > 0);
+    await untilTrue(async () => (await rows()).length === 1);
     socket.destroy();
     await untilTrue(nothingIsLeft);
   });
@@ -91,15 +90,15 @@ describeEachShape('broken uploads', (service) => {
   });
 
   test('without its blob folder the service answers 503, stores nothing, and goes on when it is back', async () => {
-    const { blobDir } = service.running;
-    await rename(blobDir, `${blobDir}-away`);
+    const { blobs: store } = service.running;
+    await store.away();
     const headers = uploadHeaders({ authToken: token(), ownerToken: token() });
     const answer = await service.api.upload(Buffer.alloc(5_000_000), headers);
     expect([answer.status, answer.body]).toEqual([503, { error: 'Service unavailable' }]);
     expect(await rows()).toEqual([]);
     const health = await call('GET', `${service.api.baseUrl}/api/health`);
     expect([health.status, health.body]).toMatchObject([503, { status: 'degraded', components: { files: 'down' } }]);
-    await rename(`${blobDir}-away`, blobDir);
+    await store.back();
     expect((await service.api.upload('now it works', headers)).status).toBe(200);
   });
 });

@@ -1,5 +1,3 @@
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Answer, PASSWORD_HEADERS, token } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
@@ -69,13 +67,13 @@ describeEachShape('counting', (service) => {
 
   test('a blob that cannot be opened costs the recipient nothing', async () => {
     const item = await service.api.newUpload({ 'X-Max-Downloads': '1' });
-    const path = join(service.running.blobDir, `${item.id}.bin`);
-    await rename(path, `${path}.away`);
+    const { blobs } = service.running;
+    await blobs.hide(item.id);
     const answer = await service.api.download(item.id, item.authToken);
     expect([answer.status, answer.body]).toEqual([503, { error: 'Service unavailable' }]);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     expect((await service.api.info(item.id)).body.downloadCount).toBe(0);
-    await rename(`${path}.away`, path);
+    await blobs.show(item.id);
     expect((await service.api.download(item.id, item.authToken)).body.bytes).toEqual(item.payload);
   });
 });

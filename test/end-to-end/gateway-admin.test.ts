@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { breakableWay } from '../infra/breakable-way.ts';
 import { type RunningShape, SHAPES, startShape, stopService } from '../infra/shapes.ts';
 import { Api, call } from '../support/api.ts';
-import { breakableWay } from '../support/stores.ts';
 import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 const statusOf = (url: string) =>

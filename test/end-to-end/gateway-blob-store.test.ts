@@ -1,4 +1,3 @@
-import { readdir, rename } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type Api, call, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
@@ -14,9 +13,9 @@ describeEachShape(
       api.upload(Buffer.alloc(size), uploadHeaders({ authToken: token(), ownerToken: token() }));
 
     test('files are down, notes go on, nothing is counted or charged, and all is well when it is back', async () => {
-      const { blobDir } = service.running;
+      const { blobs } = service.running;
       const upload = await service.api.newUpload({ 'X-Max-Downloads': '1' });
-      await rename(blobDir, `${blobDir}-away`);
+      await blobs.away();
       try {
         for (const api of service.replicas) {
           const answer = await health(api);
@@ -33,12 +32,12 @@ describeEachShape(
           expect((await api.view(note.id, note.authToken)).status).toBe(200);
         }
       } finally {
-        await rename(`${blobDir}-away`, blobDir);
+        await blobs.back();
       }
       for (const api of service.replicas) await untilTrue(async () => (await health(api)).status === 200);
       expect((await service.api.download(upload.id, upload.authToken)).body.bytes).toEqual(upload.payload);
       expect((await send(service.api, 2 * MiB)).status).toBe(200);
-      expect((await readdir(blobDir)).filter((name) => name.endsWith('.part'))).toEqual([]);
+      expect((await blobs.names()).filter((name) => name.endsWith('.part'))).toEqual([]);
     });
   },
   { UPLOAD_QUOTA_BYTES: String(5 * MiB) },

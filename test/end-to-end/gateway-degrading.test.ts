@@ -1,6 +1,7 @@
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { breakableWay } from '../infra/breakable-way.ts';
 import {
   type RunningShape,
   type ServiceProcess,
@@ -10,7 +11,7 @@ import {
   untilHealthy,
 } from '../infra/shapes.ts';
 import { Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
-import { breakableWay, replaceableRedis } from '../support/stores.ts';
+import { replaceableRedis } from '../support/stores.ts';
 import { untilTrue } from '../support/wire.ts';
 
 type Health = { status: string; components: Record<string, string> };

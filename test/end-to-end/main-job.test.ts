@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
+import type { TestBlobs } from '../infra/blobs.ts';
 import { peakMemoryBytes } from '../infra/shapes.ts';
 import { type Api, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
@@ -58,8 +58,8 @@ describeEachShape('the main job', (service) => {
   test('the janitor removes the blob of what has expired, and the answer stays 410', async () => {
     const upload = await service.api.newUpload({ 'X-Expire-Sec': '1' });
     const note = await service.api.newNote({ expireSec: 1 });
-    expect(await readdir(service.running.blobDir)).toContain(`${upload.id}.bin`);
-    await untilGone(service.running.blobDir, `${upload.id}.bin`);
+    expect(await service.running.blobs.names()).toContain(`${upload.id}.bin`);
+    await untilGone(service.running.blobs, `${upload.id}.bin`);
     expect((await service.api.exists(upload.id)).body).toEqual({ exists: false, reason: 'expired' });
     expect((await service.api.download(upload.id, upload.authToken)).status).toBe(410);
     expect((await service.api.note(note.id)).body).toEqual({ error: 'Note has expired' });
@@ -102,9 +102,9 @@ async function roundTrip(api: Api, size: number) {
   expect(await openedDigest(download.body, fileKey)).toBe(sent.digest('hex'));
 }
 
-async function untilGone(folder: string, name: string) {
+async function untilGone(blobs: TestBlobs, name: string) {
   for (let tries = 0; tries < 200; tries++) {
-    if (!(await readdir(folder)).includes(name)) return;
+    if (!(await blobs.names()).includes(name)) return;
     await sleep(100);
   }
   throw new Error(`${name} is still there after 20 seconds`);

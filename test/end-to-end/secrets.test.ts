@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { META, PASSWORD_HEADERS, token } from '../support/api.ts';
@@ -64,9 +62,9 @@ describeEachShape('secrets', (service) => {
 
   test('the blob is what was sent, under the id and .bin, and nothing else', async () => {
     const { id, payload } = await service.api.newUpload();
-    const names = await readdir(service.running.blobDir);
+    const names = await service.running.blobs.names();
     expect(names.filter((name) => name.includes(id))).toEqual([`${id}.bin`]);
-    expect((await readFile(join(service.running.blobDir, `${id}.bin`))).equals(payload)).toBe(true);
+    expect((await service.running.blobs.read(id)).equals(payload)).toBe(true);
   });
 
   test('no answer shows a token, a hash or a path', async () => {

@@ -4,9 +4,13 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { portProblem } from '@mayfly/local-stores/ports';
-import { freshDatabase, freshFolder, freshRedis } from '@mayfly/local-stores/testing';
+import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
+import { diskBlobs, s3Blobs, type TestBlobs } from './blobs.ts';
 
-/** `all`: one process. `split`: gateway, files and notes (each twice) and the janitor, as processes of their own. */
+/**
+ * `all`: one process, blobs on the disk. `split`: gateway, files and notes (each twice) and the janitor, as processes of
+ * their own, blobs on S3.
+ */
 export type Shape = 'all' | 'split';
 export const SHAPES: Shape[] = ['all', 'split'];
 
@@ -29,7 +33,7 @@ export type RunningShape = AsyncDisposable & {
   baseUrl: string;
   databaseUrl: string;
   redisUrl: string;
-  blobDir: string;
+  blobs: TestBlobs;
   processes: ServiceProcess[];
 };
 
@@ -53,16 +57,16 @@ const TEST_SETTINGS = {
 /** Starts the service in one of its shapes on stores of its own. */
 export async function startShape(shape: Shape, settings: Record<string, string> = {}): Promise<RunningShape> {
   const stack = new AsyncDisposableStack();
-  const [database, redis, folder] = [
+  const [database, redis, blobs] = [
     stack.use(await freshDatabase()),
     stack.use(await freshRedis()),
-    stack.use(await freshFolder()),
+    stack.use(await (shape === 'all' ? diskBlobs() : s3Blobs())),
   ];
   const env = {
     ...TEST_SETTINGS,
     DATABASE_URL: database.url,
     REDIS_URL: redis.url,
-    BLOB_DIR: folder.path,
+    ...blobs.settings,
     ...settings,
   };
   const processes: ServiceProcess[] = [];
@@ -85,7 +89,7 @@ export async function startShape(shape: Shape, settings: Record<string, string> 
     baseUrl: baseUrls[0] ?? '',
     databaseUrl: database.url,
     redisUrl: redis.url,
-    blobDir: folder.path,
+    blobs,
     processes,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -88,8 +88,8 @@ export function getPayload(url: string, dispatcher: Dispatcher): Promise<Readabl
         else reject(unavailable(new Error(`the store answered ${status}`)));
       },
       onResponseError(_controller, error) {
-        reject(unavailable(error)); // without effect once the payload has been handed out
-        if (!payload.destroyed) payload.destroy(error);
+        if (status !== 200) reject(unavailable(error));
+        else if (!payload.destroyed) payload.destroy(error);
       },
     },
   );

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { peakMemoryBytes } from '../infra/shapes.ts';
+import { call, token, uploadHeaders } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+
+const MiB = 1024 * 1024;
+/** Of each upload. The bound below does not depend on it. */
+const SIZE_MIB = Number(process.env.PARALLEL_TEST_MIB ?? 20);
+
+describeEachShape('twenty uploads at once', (service) => {
+  const chunk = Buffer.alloc(64 * 1024, 'x');
+  const send = () => {
+    const headers = {
+      ...uploadHeaders({ authToken: token(), ownerToken: token() }),
+      'content-length': String(SIZE_MIB * MiB),
+    };
+    async function* body() {
+      for (let sent = 0; sent < SIZE_MIB * MiB; sent += chunk.length) yield chunk;
+    }
+    return call('POST', `${service.api.baseUrl}/api/upload`, { headers, body: body() });
+  };
+
+  test.skipIf(process.platform !== 'linux')(
+    'add less than 64 MiB to the memory of any process (measured on Linux, else skipped)',
+    async () => {
+      for (let i = 0; i < 3; i++) await send();
+      const before = service.running.processes.map((one) => peakMemoryBytes(one) ?? 0);
+      const answers = await Promise.all(Array.from({ length: 20 }, send));
+      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+      const grew = service.running.processes.map((one, i) => ({
+        name: one.name,
+        beforeMiB: Math.round((before[i] ?? 0) / MiB),
+        grewMiB: Math.round(((peakMemoryBytes(one) ?? 0) - (before[i] ?? 0)) / MiB),
+      }));
+      console.log(`20 uploads of ${SIZE_MIB} MiB at once: ${JSON.stringify(grew)}`);
+      for (const { grewMiB } of grew) expect(grewMiB).toBeLessThan(64);
+    },
+  );
+});

@@ -1,0 +1,104 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
+import { Client } from 'minio';
+import { breakableWay } from './breakable-way.ts';
+
+/** The blob store of a running service, as tests look at it and break it. */
+export type TestBlobs = AsyncDisposable & {
+  /** The settings that lead a process to it. */
+  settings: Record<string, string>;
+  /** Everything that is stored, also what is half written. */
+  names(): Promise<string[]>;
+  read(id: string): Promise<Buffer>;
+  /** Takes one payload away behind the service's back, and puts it back. */
+  hide(id: string): Promise<void>;
+  show(id: string): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Stores something that no upload knows of. */
+  plant(name: string, bytes: Buffer): Promise<void>;
+  /** The whole store cannot be reached until it is back. */
+  away(): Promise<void>;
+  back(): Promise<void>;
+  /** Payloads that these processes have open, by process number. */
+  openIn(pids: (number | undefined)[]): number;
+};
+
+export async function diskBlobs(): Promise<TestBlobs> {
+  const folder = await freshFolder();
+  const path = join(folder.path, 'blobs');
+  const pathOf = (id: string) => join(path, `${id}.bin`);
+  const aside = (id: string) => join(folder.path, id);
+  return {
+    settings: { BLOB_DIR: path },
+    names: () => readdir(path),
+    read: (id) => readFile(pathOf(id)),
+    hide: (id) => rename(pathOf(id), aside(id)),
+    show: (id) => rename(aside(id), pathOf(id)),
+    remove: (id) => rm(pathOf(id)),
+    plant: (name, bytes) => writeFile(join(path, name), bytes),
+    away: () => rename(path, `${path}-away`),
+    back: () => rename(`${path}-away`, path),
+    openIn: (pids) => pids.flatMap((pid) => openFiles(pid)).filter((target) => target.startsWith(path)).length,
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+function openFiles(pid: number | undefined): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).map((name) => {
+    try {
+      return readlinkSync(`${folder}/${name}`);
+    } catch {
+      return ''; // closed since it was listed
+    }
+  });
+}
+
+/** A bucket of its own, reached over a way that can be cut. */
+export async function s3Blobs(): Promise<TestBlobs> {
+  const settings = testS3Settings();
+  const { hostname, port } = new URL(settings.S3_ENDPOINT);
+  const way = await breakableWay(hostname, Number(port));
+  const bucket = settings.S3_BUCKET;
+  const client = new Client({
+    endPoint: hostname,
+    port: Number(port),
+    useSSL: false,
+    region: settings.S3_REGION,
+    accessKey: settings.S3_ACCESS_KEY,
+    secretKey: settings.S3_SECRET_KEY,
+  });
+  const hidden = new Map<string, Buffer>();
+  const read = async (id: string) => buffer(await client.getObject(bucket, `${id}.bin`));
+  const remove = (id: string) => client.removeObject(bucket, `${id}.bin`);
+  const plant = async (name: string, bytes: Buffer) => void (await client.putObject(bucket, name, bytes, bytes.length));
+  const names = async () => {
+    const found: string[] = [];
+    for await (const { name } of client.listObjectsV2(bucket, '', true)) found.push(name);
+    return found;
+  };
+  return {
+    settings: { ...settings, S3_ENDPOINT: `http://127.0.0.1:${way.port}` },
+    names,
+    read,
+    async hide(id) {
+      hidden.set(id, await read(id));
+      await remove(id);
+    },
+    show: (id) => plant(`${id}.bin`, hidden.get(id) ?? Buffer.alloc(0)),
+    remove,
+    plant,
+    away: async () => way.cut(),
+    back: async () => way.mend(),
+    openIn: () => way.connections(),
+    async [Symbol.asyncDispose]() {
+      await way[Symbol.asyncDispose]();
+      const left = await names().catch(() => []); // no service has made the bucket
+      if (left.length > 0) await client.removeObjects(bucket, left);
+      await client.removeBucket(bucket).catch(() => {}); // the same
+    },
+  };
+}

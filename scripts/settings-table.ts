@@ -63,7 +63,7 @@ function tableText(): string {
 
 /** The table of docs/settings.md: everything from its header to the first line that is no row. */
 export function tableOf(document: string): string {
-  return document.match(/^\| Name \| Default .*\n(?:\|.*(?:\n|$))*/m)?.[0].trimEnd() ?? '';
+  return document.match(/^\| Name +\| Default +\| Value .*\n(?:\|.*(?:\n|$))*/m)?.[0].trimEnd() ?? '';
 }
 
 export function exampleText(): string {

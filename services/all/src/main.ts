@@ -1,6 +1,6 @@
 import { buildFiles, settings as filesSettings } from '@mayfly/files';
 import { settings as gatewaySettings, localUpstream, openGateway } from '@mayfly/gateway';
-import { settings as janitorSettings, startJanitor } from '@mayfly/janitor';
+import { settings as janitorSettings, openSweep, startJanitor } from '@mayfly/janitor';
 import { buildNotes, settings as notesSettings } from '@mayfly/notes';
 import { loadConfig } from '@mayfly/shared/config';
 import { buildLogger } from '@mayfly/shared/logger';
@@ -9,7 +9,6 @@ import { openRedis } from '@mayfly/shared/redis';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
-import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
 await runProcess(async (untilStopped) => {
@@ -30,12 +29,10 @@ await runProcess(async (untilStopped) => {
   const notes = stack.use(buildNotes({ notes: postgresNotes(db), limits: config, logger }));
   stack.use(
     startJanitor({
-      uploads: { ...uploads, ...postgresUploadSweep(db) },
-      notes: postgresNoteSweep(db),
-      blobs,
+      ...openSweep(db, blobs, config),
       redis: queue.redis,
-      intervalSec: config.CLEANUP_INTERVAL_SEC,
-      tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
+      sweepSec: config.CLEANUP_INTERVAL_SEC,
+      reconcileSec: config.RECONCILE_INTERVAL_SEC,
       logger,
     }),
   );

@@ -8,6 +8,7 @@ import {
 } from '@mayfly/shared/settings';
 
 export { startJanitor } from './janitor.ts';
+export { openSweep } from './open-sweep.ts';
 
 const { LOG_LEVEL } = httpSettings;
 export const settings = {

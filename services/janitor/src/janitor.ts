@@ -2,48 +2,76 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import { Queue, Worker } from 'bullmq';
-import { type SweepDeps, sweep } from './sweep.ts';
+import { type ReconcileDeps, reconcile } from './reconcile.ts';
+import { SweepFailed, type SweepResult, sweep } from './sweep.ts';
 
-export type JanitorDeps = SweepDeps & {
-  /** A connection for BullMQ (openRedis purpose `queue`); the worker makes its own copy of it. */
-  redis: Redis;
-  intervalSec: number;
-  logger: Logger;
-};
+export type JanitorDeps = Parameters<typeof sweep>[0] &
+  ReconcileDeps & {
+    /** A connection for BullMQ (openRedis purpose `queue`); the worker makes its own copy of it. */
+    redis: Redis;
+    sweepSec: number;
+    /** 0: never. */
+    reconcileSec: number;
+    logger: Logger;
+  };
 
 const QUEUE = 'janitor';
 const PREFIX = '{mayfly}'; // a hash tag: all keys of the queue on one node of a Redis Cluster
-/** A sweep that is still running after this long is left to the next worker. */
+/** A job that is still running after this long is left to the next worker. */
 const CLOSE_MS = 20_000;
 const SCHEDULE_AGAIN_MS = 60_000;
+const KEPT = { removeOnComplete: { count: 5 }, removeOnFail: { count: 20 } };
+/** A sweep that fails is tried again soon: the next one may be far. */
+const RETRIED = { ...KEPT, attempts: 3, backoff: { type: 'exponential', delay: 2_000 } };
 
 /**
- * Sweeps every `intervalSec`, once for all replicas together. Disposing waits for a running sweep. Redis being away delays
- * sweeps and loses none: the schedule is written again whenever Redis comes back, even empty.
+ * Sweeps and reconciles, each once per interval for all replicas together. Disposing waits for what is running. Redis being
+ * away delays jobs and loses none: the schedule is written again whenever Redis comes back, even empty.
  */
-export function startJanitor({ redis, intervalSec, logger, ...deps }: JanitorDeps): AsyncDisposable {
-  const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
-  const worker = new Worker(
-    QUEUE,
-    async () => {
-      const result = await sweep(deps);
-      if (Object.values(result).some((count) => count > 0)) logger.info(result, 'swept');
+export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }: JanitorDeps): AsyncDisposable {
+  const closing = new AbortController();
+  const jobs: Record<string, () => Promise<void>> = {
+    async sweep() {
+      try {
+        report(await sweep(deps));
+      } catch (error) {
+        if (error instanceof SweepFailed) report(error.result);
+        throw error;
+      }
     },
-    { connection: redis, prefix: PREFIX, concurrency: 1, lockDuration: 60_000 },
-  );
-  worker.on('failed', (_job, err) => logger.warn({ err }, 'a sweep failed; the next one goes on'));
+    async reconcile() {
+      const result = await reconcile(deps, { signal: closing.signal });
+      if (result.outcome === 'refused') logger.error(result, 'the blob store and the database do not belong together');
+      else logger.info(result, 'reconciled');
+    },
+  };
+  const report = (result: SweepResult) => {
+    if (Object.values(result).some((count) => count > 0)) logger.info(result, 'swept');
+  };
+
+  const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
+  const worker = new Worker(QUEUE, async ({ name }) => jobs[name]?.(), {
+    connection: redis,
+    prefix: PREFIX,
+    concurrency: 2, // a comparison takes long, and sweeps go on meanwhile
+    lockDuration: 60_000,
+  });
+  worker.on('failed', (job, err) => {
+    if (!closing.signal.aborted) logger.warn({ job: job?.name, attempt: job?.attemptsMade, err }, 'a job failed');
+  });
   // The connection reports its own faults (openRedis); without a listener BullMQ's copies of them would throw.
   queue.on('error', () => {});
   worker.on('error', () => {});
 
-  const schedule = () => {
-    queue
-      .upsertJobScheduler(
-        'sweep',
-        { every: intervalSec * 1000 },
-        { name: 'sweep', opts: { removeOnComplete: { count: 5 }, removeOnFail: { count: 20 }, attempts: 1 } },
-      )
-      .catch((err: unknown) => logger.warn({ err }, 'the sweep was not scheduled; tried again'));
+  const schedule = async () => {
+    const every = (seconds: number) => ({ every: seconds * 1000 });
+    try {
+      await queue.upsertJobScheduler('sweep', every(sweepSec), { name: 'sweep', opts: RETRIED });
+      if (reconcileSec === 0) await queue.removeJobScheduler('reconcile');
+      else await queue.upsertJobScheduler('reconcile', every(reconcileSec), { name: 'reconcile', opts: KEPT });
+    } catch (err) {
+      logger.warn({ err }, 'the jobs were not scheduled; tried again');
+    }
   };
   schedule();
   redis.on('ready', schedule);
@@ -53,6 +81,7 @@ export function startJanitor({ redis, intervalSec, logger, ...deps }: JanitorDep
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       redis.off('ready', schedule);
+      closing.abort(new Error('the process is asked to stop'));
       // With Redis a running sweep is awaited; without it BullMQ would wait for Redis, and the next worker finds the job.
       await Promise.race([worker.close(redis.status !== 'ready'), sleep(CLOSE_MS, undefined, { ref: false })]);
       await Promise.race([queue.close(), sleep(1_000, undefined, { ref: false })]);

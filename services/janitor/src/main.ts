@@ -5,9 +5,8 @@ import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
-import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
-import { settings, startJanitor } from './index.ts';
+import { openSweep, settings, startJanitor } from './index.ts';
 
 await runProcess(async (untilStopped) => {
   const config = loadConfig(settings, process.env);
@@ -21,12 +20,10 @@ await runProcess(async (untilStopped) => {
   const admin = stack.use(await openAdmin(config, { isReady, logger }));
   stack.use(
     startJanitor({
-      uploads: { ...uploads, ...postgresUploadSweep(db) },
-      notes: postgresNoteSweep(db),
-      blobs,
+      ...openSweep(db, blobs, config),
       redis,
-      intervalSec: config.CLEANUP_INTERVAL_SEC,
-      tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
+      sweepSec: config.CLEANUP_INTERVAL_SEC,
+      reconcileSec: config.RECONCILE_INTERVAL_SEC,
       logger,
     }),
   );

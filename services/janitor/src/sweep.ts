@@ -9,43 +9,74 @@ export type SweepDeps = {
   tombstoneTtlSec: number;
 };
 
-/** What one sweep did, by kind. */
+/** What one sweep did, by kind; a kind that it did not come to is absent. */
 export type SweepResult = {
-  uploadsRetired: number;
-  uploadsAbandoned: number;
-  notesRetired: number;
-  blobsDeleted: number;
-  tombstonesEnded: number;
+  uploadsRetired?: number;
+  uploadsAbandoned?: number;
+  notesRetired?: number;
+  blobsDeleted?: number;
+  /** Left in the store, to be tried again later. */
+  blobsFailed?: number;
+  tombstonesEnded?: number;
 };
 
+/** Some steps of a sweep failed; the others are done. */
+export class SweepFailed extends AggregateError {
+  override name = 'SweepFailed';
+  readonly result: SweepResult;
+  constructor(errors: Error[], result: SweepResult) {
+    super(errors, `${errors.length} steps of a sweep failed`);
+    this.result = result;
+  }
+}
+
 const BATCH = 200;
+/** As many as one request of an S3 store deletes. */
+const BLOB_BATCH = 1_000;
 /** A sweep ends after so many batches of a kind; the next one goes on. */
 const MAX_BATCHES = 500;
 
-/** Removes everything that is due, in batches. Safe to run any number of times at once. */
+/**
+ * Removes everything that is due, in batches. Safe to run any number of times at once, and to be killed in any step.
+ * Throws SweepFailed when a step failed, after the others.
+ */
 export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDeps): Promise<SweepResult> {
-  const deleteBlobs = async () => {
-    const ids = await uploads.takeDeletions(BATCH);
-    const failed = new Set(ids.length > 0 ? await blobs.delete(ids) : []);
-    await uploads.blobsDeleted(ids.filter((id) => !failed.has(id)));
-    return failed.size > 0 ? 0 : ids.length; // a failing store is left alone until the next sweep
+  const result: SweepResult = {};
+  const errors: Error[] = [];
+  const add = (name: keyof SweepResult, count: number) => {
+    result[name] = (result[name] ?? 0) + count;
   };
-  return {
-    uploadsRetired: await inBatches(() => uploads.retire(BATCH, tombstoneTtlSec)),
-    uploadsAbandoned: await inBatches(() => uploads.reapAbandoned(BATCH)),
-    notesRetired: await inBatches(() => notes.retire(BATCH, tombstoneTtlSec)),
-    blobsDeleted: await inBatches(deleteBlobs),
-    tombstonesEnded:
-      (await inBatches(() => uploads.endTombstones(BATCH))) + (await inBatches(() => notes.endTombstones(BATCH))),
+  /** Batch after batch, as long as they come full; one that fails ends this step only. */
+  const step = async (name: keyof SweepResult, size: number, takeBatch: (size: number) => Promise<number>) => {
+    try {
+      for (let batch = 0; batch < MAX_BATCHES; batch++) {
+        if ((await takeBatch(size)) < size) break;
+      }
+    } catch (error) {
+      errors.push(new Error(`the step ${name} failed`, { cause: error }));
+    }
   };
-}
+  const counted = (name: keyof SweepResult, remove: (size: number) => Promise<number>) =>
+    step(name, BATCH, async (size) => {
+      const removed = await remove(size);
+      add(name, removed);
+      return removed;
+    });
 
-async function inBatches(step: () => Promise<number>): Promise<number> {
-  let total = 0;
-  for (let batch = 0; batch < MAX_BATCHES; batch++) {
-    const handled = await step();
-    total += handled;
-    if (handled < BATCH) break;
-  }
-  return total;
+  await counted('uploadsRetired', (size) => uploads.retire(size, tombstoneTtlSec));
+  await counted('uploadsAbandoned', (size) => uploads.reapAbandoned(size));
+  await counted('notesRetired', (size) => notes.retire(size, tombstoneTtlSec));
+  await step('blobsDeleted', BLOB_BATCH, async (size) => {
+    const ids = await uploads.takeDeletions(size);
+    const failed = new Set(ids.length > 0 ? await blobs.delete(ids) : []);
+    // Only now is the note of a deletion settled: one that failed, or a process that dies here, leaves it to be tried again.
+    await uploads.blobsDeleted(ids.filter((id) => !failed.has(id)));
+    add('blobsDeleted', ids.length - failed.size);
+    add('blobsFailed', failed.size);
+    return failed.size === ids.length ? 0 : ids.length; // a store that is away is left alone until the next sweep
+  });
+  await counted('tombstonesEnded', (size) => uploads.endTombstones(size));
+  await counted('tombstonesEnded', (size) => notes.endTombstones(size));
+  if (errors.length > 0) throw new SweepFailed(errors, result);
+  return result;
 }

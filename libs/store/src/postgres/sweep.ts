@@ -6,6 +6,11 @@ import { inSeconds } from './time.ts';
 /** How long a blob that was handed out for deletion is left to whoever took it, doubled with each attempt. */
 const DELETION_RETRY_SEC = 60;
 
+/** A tombstone keeps the owner token's hash and nothing else that was secret. Decision 6. */
+export const ERASED = sql`
+  auth_hash = null, salt = null, password_algo = null, password_salt = null,
+  encrypted_meta = null, nonce = null, leased_until = null`;
+
 export function postgresUploadSweep(db: Database): UploadSweep {
   return {
     async retire(limit, tombstoneTtlSec) {
@@ -17,8 +22,7 @@ export function postgresUploadSweep(db: Database): UploadSweep {
         ), retired as (
           update files.uploads u set
             state = case when download_count >= max_downloads then 'limit_reached' else 'expired' end,
-            auth_hash = null, salt = null, password_algo = null, password_salt = null,
-            encrypted_meta = null, nonce = null, leased_until = null,
+            ${ERASED},
             due_at = ${inSeconds(tombstoneTtlSec)}
           from due where u.id = due.id returning u.id
         ), noted as (

@@ -1,0 +1,20 @@
+import type { BlobStore } from '@mayfly/store/blobs';
+import type { Database } from '@mayfly/store/postgres/database';
+import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
+import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
+import { postgresUploads } from '@mayfly/store/postgres/uploads';
+
+/** What sweep and reconcile work on, for the janitor and for the operator's commands alike. */
+export function openSweep(
+  db: Database,
+  blobs: BlobStore,
+  config: { TOMBSTONE_TTL_SEC: number; RECONCILE_GRACE_SEC: number },
+) {
+  return {
+    uploads: { ...postgresUploads(db), ...postgresUploadSweep(db), ...postgresReconciliation(db) },
+    notes: postgresNoteSweep(db),
+    blobs,
+    tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
+    graceSec: config.RECONCILE_GRACE_SEC,
+  };
+}

@@ -9,6 +9,7 @@ import { say, step } from './progress.ts';
 import { startApp } from './start/app.ts';
 import { checkFolder, checkPort } from './start/checks.ts';
 import { greeting } from './start/greeting.ts';
+import { publishStores } from './start/running-stores.ts';
 import { stopRequest } from './start/stop-request.ts';
 
 // npm start: Mayfly on one machine, with stores of its own unless the settings name others.
@@ -52,6 +53,7 @@ async function main() {
   }
   if (!env.S3_ENDPOINT) env.BLOB_DIR ||= join(dataDir, 'blobs');
 
+  stack.use(publishStores(dataDir, env));
   const app = stack.use(startApp(join(root, 'services/all/src/main.ts'), env));
   claim.serverIs(app.pid);
   watched.push({ name: 'Mayfly', exited: app.exited });

@@ -112,6 +112,16 @@ type Started = { service: ServiceProcess; url: string };
 type Start = (name: string, extra?: Record<string, string>) => Promise<Started>;
 
 async function startSplit(start: Start, env: Record<string, string>): Promise<Started[]> {
+  await migrateTables(env);
+  await start('janitor');
+  const replica = async () => {
+    const [files, notes] = await Promise.all([start('files'), start('notes')]);
+    return start('gateway', { FILES_URL: files.url, NOTES_URL: notes.url });
+  };
+  return Promise.all([replica(), replica()]);
+}
+
+export async function migrateTables(env: Record<string, string>) {
   const migrate = spawn(process.execPath, ['libs/store/src/migrate.ts'], {
     cwd: root,
     env: { ...INHERITED, ...env },
@@ -119,12 +129,13 @@ async function startSplit(start: Start, env: Record<string, string>): Promise<St
   });
   const [code] = await once(migrate, 'exit');
   if (code !== 0) throw new Error('the migration failed');
-  await start('janitor');
-  const replica = async () => {
-    const [files, notes] = await Promise.all([start('files'), start('notes')]);
-    return start('gateway', { FILES_URL: files.url, NOTES_URL: notes.url });
-  };
-  return Promise.all([replica(), replica()]);
+}
+
+/** One process of the service by itself, as a test sets it up. */
+export async function startProcess(name: string, settings: Record<string, string>): Promise<ServiceProcess> {
+  const [port, adminPort] = [await unusedPort(), await unusedPort()];
+  const env = { ...TEST_SETTINGS, ...settings, PORT: String(port), ADMIN_PORT: String(adminPort) };
+  return spawnService(name, env);
 }
 
 function spawnService(name: string, env: Record<string, string>): ServiceProcess {
@@ -166,6 +177,20 @@ export async function untilHealthy({ name, child, output }: ServiceProcess, url:
     await sleep(50);
   }
   throw new Error(`${name} did not become healthy: ${output()}`);
+}
+
+/** Ready by its own word, for a process without a public address. */
+export async function untilReady({ name, child, output, adminUrl }: ServiceProcess) {
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null) throw new Error(`${name} ended: ${output()}`);
+    const isReady = await fetch(`${adminUrl}/readyz`).then(
+      (answer) => answer.ok,
+      () => false, // not listening yet
+    );
+    if (isReady) return;
+    await sleep(50);
+  }
+  throw new Error(`${name} did not become ready: ${output()}`);
 }
 
 export async function stopService({ child }: ServiceProcess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') {

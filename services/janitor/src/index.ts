@@ -9,8 +9,11 @@ import {
 
 export { startJanitor } from './janitor.ts';
 export { openSweep } from './open-sweep.ts';
+export { sweep } from './sweep.ts';
 
 const { LOG_LEVEL } = httpSettings;
+/** What the operators' commands need. */
+export const adminCommandSettings = { ...janitorSettings, ...databaseSettings, ...blobSettings };
 export const settings = {
   LOG_LEVEL,
   ...janitorSettings,

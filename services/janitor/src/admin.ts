@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util';
+import { ConfigError, loadConfig } from '@mayfly/shared/config';
+import { Unavailable } from '@mayfly/shared/errors';
+import { buildLogger } from '@mayfly/shared/logger';
+import { openBlobs } from '@mayfly/store/open-blobs';
+import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { postgresStats } from '@mayfly/store/postgres/stats';
+import { type Command, type CommandDeps, commands } from './commands.ts';
+import { adminCommandSettings } from './index.ts';
+import { openSweep } from './open-sweep.ts';
+
+// Operators' commands, on the same stores and settings as the janitor. docs/operations.md tells when to use which.
+
+const USAGE = `Usage: npm run admin -- COMMAND [--json]
+
+  stats                     what is stored, what is due, what waits to be deleted
+  sweep                     removes now what is due, as the janitor does
+  reconcile [--dry-run]     compares blob store and database, and mends what a crash has left
+            [--force]       also when that is more than is plausible
+  remove ID                 removes an upload or a note at once, whatever its state
+
+Exit codes: 0 done, 1 failed or refused, 2 a wrong command line.`;
+
+/** What a person typed; undefined when it is not a command. */
+function read(
+  args: string[],
+): { run: Command; id: string; isJson: boolean; isDryRun: boolean; isForced: boolean } | undefined {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { json: { type: 'boolean' }, 'dry-run': { type: 'boolean' }, force: { type: 'boolean' } },
+    });
+    const [name = '', id = '', ...more] = positionals;
+    const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    const isReconcile = name === 'reconcile';
+    if (!run || more.length > 0 || (name === 'remove') !== (id !== '')) return undefined;
+    if (!isReconcile && (values['dry-run'] || values.force)) return undefined;
+    return {
+      run,
+      id,
+      isJson: values.json ?? false,
+      isDryRun: values['dry-run'] ?? false,
+      isForced: values.force ?? false,
+    };
+  } catch {
+    return undefined; // an option that is not there
+  }
+}
+
+async function main(): Promise<number> {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    console.log(USAGE);
+    return 0;
+  }
+  const wanted = read(args);
+  if (!wanted) {
+    console.error(USAGE);
+    return 2;
+  }
+  const config = loadConfig(adminCommandSettings, process.env);
+  const logger = buildLogger({ LOG_LEVEL: 'silent' }, 'admin');
+  await using stack = new AsyncDisposableStack();
+  const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
+  const blobs = stack.use(await openBlobs(config, logger));
+  const deps: CommandDeps = { ...openSweep(db, blobs, config), stats: postgresStats(db), allNotes: postgresNotes(db) };
+  const { isOk, facts, sentence } = await wanted.run(deps, wanted);
+  console.log(wanted.isJson ? JSON.stringify(facts, null, 2) : sentence);
+  return isOk ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const isExpected = error instanceof ConfigError || error instanceof Unavailable;
+  console.error(isExpected ? `${error.message}` : ((error as Error).stack ?? String(error)));
+  process.exitCode = 1;
+}

@@ -1,0 +1,100 @@
+import { openSweep, sweep } from '@mayfly/janitor';
+import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
+import { loadConfig } from '@mayfly/shared/config';
+import { blobSettings } from '@mayfly/shared/settings';
+import { openBlobs } from '@mayfly/store/open-blobs';
+import { openDatabase } from '@mayfly/store/postgres/database';
+import pg from 'pg';
+import { pino } from 'pino';
+import { diskBlobs, s3Blobs } from '../infra/blobs.ts';
+import { migrateTables, type ServiceProcess, startProcess, stopService, untilReady } from '../infra/shapes.ts';
+import { triggerWay } from '../infra/trigger-way.ts';
+
+export type BlobKind = 'disk' | 'S3';
+
+/** Stores, with a way to each that a test can watch, and the processes under test on them. */
+export async function openCrashSite(kind: BlobKind) {
+  await using undo = new AsyncDisposableStack();
+  const database = undo.use(await freshDatabase());
+  const redis = undo.use(await freshRedis());
+  const blobs = undo.use(await (kind === 'disk' ? diskBlobs() : s3Blobs()));
+  const direct = new URL(database.url);
+  const toDatabase = undo.use(await triggerWay(direct.hostname, Number(direct.port)));
+  const watched = new URL(database.url);
+  watched.port = String(toDatabase.port);
+  const s3 = blobs.settings.S3_ENDPOINT ? new URL(blobs.settings.S3_ENDPOINT) : undefined;
+  const toBlobs = s3 && undo.use(await triggerWay(s3.hostname, Number(s3.port)));
+  const stores = { DATABASE_URL: watched.href, REDIS_URL: redis.url, DATABASE_POOL_SIZE: '4', ...blobs.settings };
+  const settings = { ...stores, ...(toBlobs ? { S3_ENDPOINT: `http://127.0.0.1:${toBlobs.port}` } : {}) };
+  await migrateTables({ DATABASE_URL: database.url });
+
+  // The tests' own way to the stores, past the watched ones.
+  const logger = pino({ level: 'silent' });
+  const db = undo.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2 }, logger), (open) =>
+    open.destroy(),
+  );
+  const ownBlobs = undo.use(await openBlobs(loadConfig(blobSettings, blobs.settings), logger));
+  const sweepDeps = openSweep(db, ownBlobs, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 });
+
+  const query = async (text: string) => {
+    const client = new pg.Client(database.url);
+    await client.connect();
+    try {
+      return (await client.query(text)).rows as Record<string, string>[];
+    } finally {
+      await client.end();
+    }
+  };
+  const idsOf = async (text: string) => (await query(text)).map(({ id }) => String(id)).sort();
+
+  const running = undo.move();
+  return {
+    kind,
+    toDatabase,
+    toBlobs,
+    blobs,
+    query,
+    sweep: () => sweep(sweepDeps),
+    start: async (name: 'files' | 'janitor'): Promise<ServiceProcess> => {
+      const service = await startProcess(name, settings);
+      running.defer(() => stopService(service, 'SIGKILL'));
+      await untilReady(service);
+      return service;
+    },
+    /** Leases end and what waits for another try is tried now, as if hours had passed; nothing else expires. */
+    letTimePass: async () => {
+      await query(`update files.uploads set leased_until = now() - interval '1 second' where leased_until is not null`);
+      await query(`update files.uploads set due_at = now() - interval '1 second' where state = 'pending'`);
+      await query(`update files.blob_deletions set due_at = now() - interval '1 second'`);
+    },
+    /** What is wrong now, in words; empty when the invariants hold. */
+    broken: async (): Promise<string[]> => {
+      // In this order: a blob that comes between the two looks belongs to a row of the second.
+      const stored = new Set((await blobs.names()).flatMap((name) => /^(.{36})\.bin/.exec(name)?.[1] ?? []));
+      const available = await idsOf(`select id from files.uploads where state = 'available'`);
+      const belonging = await idsOf(
+        `select id from files.uploads where state in ('pending', 'available') union select id from files.blob_deletions`,
+      );
+      const over = await idsOf('select id from files.uploads where download_count > max_downloads');
+      return [
+        ...available.filter((id) => !stored.has(id)).map((id) => `the available upload ${id} has no blob`),
+        ...[...stored].filter((id) => !belonging.includes(id)).map((id) => `the blob ${id} belongs nowhere`),
+        ...over.map((id) => `the upload ${id} counts more than its limit`),
+      ];
+    },
+    /** What is left besides the uploads that are available. */
+    leftOver: async () => {
+      const available = await idsOf(`select id from files.uploads where state = 'available'`);
+      const stored = (await blobs.names()).sort();
+      return {
+        blobs: stored.filter((name) => !available.includes(name.slice(0, 36)) || name.length !== 40),
+        pending: await idsOf(`select id from files.uploads where state = 'pending'`),
+        deletions: await idsOf('select id from files.blob_deletions'),
+      };
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+export type CrashSite = Awaited<ReturnType<typeof openCrashSite>>;
+export const NOTHING = { blobs: [], pending: [], deletions: [] };

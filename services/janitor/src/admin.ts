@@ -10,7 +10,7 @@ import { type Command, type CommandDeps, commands } from './commands.ts';
 import { adminCommandSettings } from './index.ts';
 import { openSweep } from './open-sweep.ts';
 
-// Operators' commands, on the same stores and settings as the janitor. docs/operations.md tells when to use which.
+// Operators' commands, on the same stores and settings as the janitor. README.md tells which there are.
 
 const USAGE = `Usage: npm run admin -- COMMAND [--json]
 

@@ -23,13 +23,15 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
         const file = await open(partial, 'wx', 0o600).catch(unavailable);
         try {
           await writeExactly(file, body, sizeBytes, signal);
-          await file.datasync().catch(unavailable);
+          await rename(partial, path).catch(unavailable);
+          // After the rename, so that one sync makes bytes and name durable. Until it is done nobody is told of the blob.
+          await file.sync().catch(unavailable);
         } finally {
           await file.close();
         }
-        await rename(partial, path).catch(unavailable);
       } catch (error) {
         await rm(partial, { force: true });
+        await rm(path, { force: true });
         throw error;
       }
     },
@@ -46,6 +48,8 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
 
     async delete(ids) {
       const failed: string[] = [];
+      // In a folder that is away nothing is deleted, though nothing is found there either.
+      if (!(await isThere(folder))) return ids;
       for (const id of ids) {
         try {
           await rm(pathOf(id), { force: true });
@@ -114,6 +118,13 @@ function unavailable(cause: unknown): never {
 
 function unreadable(cause: unknown): never {
   throw new Unavailable('The blob folder cannot be read', { cause });
+}
+
+async function isThere(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Undefined when it has been removed meanwhile. */

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freshRedis } from '@mayfly/local-stores/testing';
+import { openRedis } from '@mayfly/shared/redis';
+import { pino } from 'pino';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { type JanitorDeps, startJanitor } from '../src/janitor.ts';
+
+// The schedule on a real Redis; what a sweep and a comparison do has tests of its own.
+
+const stack = new AsyncDisposableStack();
+const redis = stack.use(await freshRedis());
+afterAll(() => stack.disposeAsync());
+
+/** A janitor whose work is only counted. */
+function countingJanitor(given: { sweepSec: number; reconcileSec?: number; onSweep?: () => Promise<void> }) {
+  const seen = { sweeps: 0, comparisons: 0, logs: [] as string[] };
+  const logger = pino({ level: 'info' }, { write: (line: string) => void seen.logs.push(line) });
+  const connection = openRedis({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: 1_000 }, 'queue', logger);
+  const deps = {
+    uploads: {
+      async retire() {
+        seen.sweeps += 1;
+        await given.onSweep?.();
+        return 0;
+      },
+      reapAbandoned: async () => 0,
+      endTombstones: async () => 0,
+      takeDeletions: async () => [],
+      blobsDeleted: async () => {},
+      available: async () => [],
+    },
+    notes: { retire: async () => 0, endTombstones: async () => 0 },
+    blobs: {
+      async *list() {
+        seen.comparisons += 1;
+        yield [];
+      },
+      endPartials: async () => 0,
+    },
+    tombstoneTtlSec: 60,
+    graceSec: 60,
+    redis: connection.redis,
+    sweepSec: given.sweepSec,
+    reconcileSec: given.reconcileSec ?? 0,
+    logger,
+  };
+  const janitor = startJanitor(deps as unknown as JanitorDeps); // the rest is never called
+  return {
+    seen,
+    async [Symbol.asyncDispose]() {
+      await janitor[Symbol.asyncDispose]();
+      await connection[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('the janitor', () => {
+  beforeEach(async () => {
+    const connection = openRedis({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: 1_000 }, 'queue', pino({ level: 'silent' }));
+    await connection.redis.flushall();
+    await connection[Symbol.asyncDispose]();
+  });
+
+  test('three replicas sweep once per interval, not three times', async () => {
+    await using one = countingJanitor({ sweepSec: 1 });
+    await using two = countingJanitor({ sweepSec: 1 });
+    await using three = countingJanitor({ sweepSec: 1 });
+    const began = Date.now();
+    await expect
+      .poll(() => one.seen.sweeps + two.seen.sweeps + three.seen.sweeps, { timeout: 20_000 })
+      .toBeGreaterThan(4);
+    const seconds = (Date.now() - began) / 1000;
+    expect(one.seen.sweeps + two.seen.sweeps + three.seen.sweeps).toBeLessThanOrEqual(seconds + 2);
+  });
+
+  test('a sweep that fails is tried again long before the next one', async () => {
+    let failures = 1;
+    const onSweep = async () => {
+      if (failures-- > 0) throw new Error('connection lost');
+    };
+    await using janitor = countingJanitor({ sweepSec: 3_600, onSweep });
+    await expect.poll(() => janitor.seen.sweeps, { timeout: 20_000 }).toBe(2);
+    expect(janitor.seen.logs.join('')).toContain('a job failed');
+  });
+
+  test('the comparison runs as often as it is told, and not at all when it is switched off', async () => {
+    {
+      await using janitor = countingJanitor({ sweepSec: 3_600, reconcileSec: 1 });
+      await expect.poll(() => janitor.seen.comparisons, { timeout: 20_000 }).toBeGreaterThan(1);
+    }
+    await using off = countingJanitor({ sweepSec: 1, reconcileSec: 0 });
+    await expect.poll(() => off.seen.sweeps, { timeout: 20_000 }).toBeGreaterThan(2);
+    expect(off.seen.comparisons).toBe(0);
+  });
+
+  test('closing waits for the sweep that runs', async () => {
+    let isDone = false;
+    const onSweep = async () => {
+      await sleep(1_000);
+      isDone = true;
+    };
+    const janitor = countingJanitor({ sweepSec: 3_600, onSweep });
+    await expect.poll(() => janitor.seen.sweeps, { timeout: 20_000 }).toBe(1);
+    await janitor[Symbol.asyncDispose]();
+    expect(isDone).toBe(true);
+  });
+});

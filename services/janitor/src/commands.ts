@@ -5,10 +5,10 @@ import { reconcile } from './reconcile.ts';
 import { SweepFailed, sweep } from './sweep.ts';
 
 export type CommandDeps = ReturnType<typeof openSweep> & { stats: StoreStats; allNotes: Pick<Notes, 'remove'> };
-export type CommandOptions = { id: string; isDryRun: boolean; isForced: boolean };
+type CommandOptions = { id: string; isDryRun: boolean; isForced: boolean };
 
 /** What a command did: facts for programs, a sentence or a table for people. */
-export type Outcome = { isOk: boolean; facts: object; sentence: string };
+type Outcome = { isOk: boolean; facts: object; sentence: string };
 export type Command = (deps: CommandDeps, options: CommandOptions) => Promise<Outcome>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -165,9 +165,10 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
     const seen = { uploaded: 0, downloaded: 0, deleted: 0, broken: 0, kills: 0 };
     const kept: { id: string; authToken: string; payload: Buffer }[] = [];
     const until = Date.now() + Number(process.env.CRASH_TEST_SEC ?? 8) * 1000;
+    const isOver = () => Date.now() > until && seen.kills > 2; // a busy machine restarts slowly
 
     const client = async () => {
-      while (Date.now() < until) {
+      while (!isOver()) {
         try {
           const upload = await api.newUpload({ 'X-Max-Downloads': '2' }, randomBytes(1 + Math.random() * 2_000_000));
           seen.uploaded += 1;
@@ -190,7 +191,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
       }
     };
     const killer = async () => {
-      while (Date.now() < until) {
+      while (!isOver()) {
         await sleep(100 + Math.random() * 600);
         const victim = victims[Math.floor(Math.random() * victims.length)] ?? files;
         await restart(victim);
@@ -201,7 +202,6 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
     await stopService(janitor);
     console.log(`crashes at random (${kind}): ${JSON.stringify({ ...seen, kept: kept.length })}`);
 
-    expect(seen.kills).toBeGreaterThan(2);
     expect(kept.length).toBeGreaterThan(0);
     for (const { id, authToken, payload } of kept) {
       expect((await api.download(id, authToken)).body.bytes).toEqual(payload); // what was promised is there

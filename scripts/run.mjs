@@ -14,13 +14,15 @@ async function main() {
   const [command = '', ...args] = process.argv.slice(2);
   const script = join(root, 'scripts', `${command}.ts`);
   if (!/^[a-z]+$/.test(command) || !existsSync(script)) {
-    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin [arguments]');
+    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin|mayfly [arguments]');
   }
   stopWithParent();
   const node = await chooseNode(root);
   await installDependencies(root, node);
   const env = childEnvironment(dirname(node));
-  return runToEnd(node, [script, ...args], { cwd: root, env });
+  // The command line's paths are those of the folder that it was called in.
+  const cwd = command === 'mayfly' ? process.cwd() : root;
+  return runToEnd(node, [script, ...args], { cwd, env });
 }
 
 try {

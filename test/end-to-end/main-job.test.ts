@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
+import { encryptedSize, MayflyClient } from '@mayfly/client';
+import { nodeTransport } from '@mayfly/client/node';
 import { expect, test } from 'vitest';
 import type { TestBlobs } from '../infra/blobs.ts';
 import { peakMemoryBytes } from '../infra/shapes.ts';
-import { type Api, token, uploadHeaders } from '../support/api.ts';
+import type { Api } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { deriveKeys, openedDigest, openJson, sealedSize, sealJson, sealRandomBytes } from '../support/sealed-file.ts';
 
 const MIB = 1024 * 1024;
 
@@ -68,38 +68,31 @@ describeEachShape('the main job', (service) => {
   });
 });
 
-/** The contract's two client flows, one after the other, with random bytes that nobody holds as a whole. */
+/** From one client to another, random bytes that nobody holds as a whole. */
 async function roundTrip(api: Api, size: number) {
-  const secret = new Uint8Array(randomBytes(32));
-  const salt = new Uint8Array(randomBytes(16));
-  const { fileKey, metaKey, authToken } = await deriveKeys(secret, salt);
-  const ownerToken = token();
-
+  const client = new MayflyClient({ baseUrl: api.baseUrl, transport: nodeTransport() });
   const sent = createHash('sha256');
-  const upload = await request(`${api.baseUrl}/api/upload`, {
-    method: 'POST',
-    headers: {
-      ...uploadHeaders({ authToken, ownerToken }, { 'X-Salt': Buffer.from(salt).toString('base64url') }),
-      'content-length': String(sealedSize(size)),
-    },
-    body: sealRandomBytes(size, fileKey, (plain) => sent.update(plain)) as never, // undici takes async iterables
-  });
-  expect(upload.statusCode).toBe(200);
-  const { id, url } = (await upload.body.json()) as { id: string; url: string };
-  expect(url).toBe(`${api.baseUrl}/d/${id}`);
+  const file = { name: 'holiday.mp4', type: 'video/mp4', size };
+  const source = { ...file, stream: () => ReadableStream.from(randomPieces(size, (piece) => sent.update(piece))) };
+  const { id, link } = await client.uploadFiles([source], { expireSec: 3600, maxDownloads: 2 });
+  expect(link).toMatch(`${api.baseUrl}/d/${id}#`);
+  const info = await client.getInfo(link);
+  expect(info).toMatchObject({ id, size: encryptedSize(size), fileCount: 1, downloadCount: 0, maxDownloads: 2 });
+  expect(info.metadata).toEqual({ files: [file] });
 
-  const names = { files: [{ name: 'holiday.mp4', type: 'video/mp4', size }] };
-  const { sealed, nonce } = await sealJson(metaKey, names);
-  expect((await api.setMeta(id, ownerToken, { encryptedMeta: sealed, nonce })).body).toEqual({ ok: true });
+  const received = createHash('sha256');
+  const { payload } = await client.download(link);
+  for await (const piece of payload) received.update(piece);
+  expect(received.digest('hex')).toBe(sent.digest('hex'));
+}
 
-  const info = (await api.info(id)).body;
-  expect(info).toMatchObject({ id, size: sealedSize(size), fileCount: 1, downloadCount: 0, maxDownloads: 2 });
-  expect(await openJson(metaKey, String(info.encryptedMeta), String(info.nonce))).toEqual(names);
-
-  const download = await request(`${api.baseUrl}/api/download/${id}`, { headers: { 'x-auth-token': authToken } });
-  expect(download.statusCode).toBe(200);
-  expect(download.headers['content-length']).toBe(String(sealedSize(size)));
-  expect(await openedDigest(download.body, fileKey)).toBe(sent.digest('hex'));
+function* randomPieces(size: number, onPiece: (piece: Buffer) => void) {
+  for (let left = size; left > 0; ) {
+    const piece = randomBytes(Math.min(left, 256 * 1024));
+    onPiece(piece);
+    yield piece;
+    left -= piece.length;
+  }
 }
 
 async function untilGone(blobs: TestBlobs, name: string) {

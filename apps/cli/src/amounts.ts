@@ -1,0 +1,64 @@
+import { CliError } from './exit-codes.ts';
+
+const UNIT_SEC = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
+const DURATION = /^(\d+)\s*(s|m|h|d|w)?$/i;
+
+/** `90`, `5m`, `1h`, `1d`, `2w` in seconds. */
+export function parseDuration(text: string): number {
+  const [, number, unit = 's'] = DURATION.exec(text.trim()) ?? [];
+  if (number === undefined) throw new CliError('usage', `"${text}" is not a time: write 30m, 1h, 1d or seconds`);
+  return Number(number) * UNIT_SEC[unit.toLowerCase() as keyof typeof UNIT_SEC]; // the pattern lets these through only
+}
+
+/** 3600 as `1h`: the largest unit that leaves nothing over. */
+export function formatDuration(seconds: number): string {
+  const units = Object.entries(UNIT_SEC).toReversed();
+  const [unit, size] = units.find(([name, size]) => name !== 'w' && seconds % size === 0) ?? ['s', 1];
+  return `${seconds / size}${unit}`;
+}
+
+/** How long from now, roughly: `2 days`, `5 minutes`. */
+export function formatTimeLeft(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  for (const [name, size] of [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+  ] as const) {
+    if (seconds >= size) return plural(Math.round(seconds / size), name);
+  }
+  return plural(seconds, 'second');
+}
+
+/** The same in few characters: `3 s`, `2 min`. */
+export function formatShortTime(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  if (seconds < 100) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
+
+export function plural(count: number, name: string): string {
+  return `${count} ${name}${count === 1 ? '' : 's'}`;
+}
+
+/** `1.5 MiB`. */
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const amount = bytes / 1024 ** power;
+  return `${power === 0 ? amount : amount.toFixed(1)} ${units[power]}`;
+}
+
+/** A choice that the service offers, or a sentence with all that it offers. */
+export function chooseOption(
+  wanted: number | undefined,
+  options: number[],
+  preferred: number,
+  { name, format }: { name: string; format: (option: number) => string },
+): number {
+  if (wanted === undefined) return options.includes(preferred) ? preferred : Math.min(...options);
+  if (options.includes(wanted)) return wanted;
+  const offered = options.toSorted((one, other) => one - other).map(format);
+  throw new CliError('usage', `${name} ${format(wanted)} is not offered by this service; choose ${offered.join(', ')}`);
+}

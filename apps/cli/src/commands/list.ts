@@ -1,0 +1,55 @@
+import { MayflyError, type Usage } from '@mayfly/client';
+import { formatTimeLeft } from '../amounts.ts';
+import { type CommonOptions, type Context, openClient } from '../context.ts';
+import type { Owned } from '../owned.ts';
+import { printableName } from '../printable.ts';
+
+export type ListOptions = CommonOptions & { prune?: boolean };
+
+type Status = 'open' | 'expired' | 'used up' | 'gone' | 'unknown';
+type Listed = Owned & { status: Status; usage?: Usage };
+
+/** Requests at once: enough to be quick, too few to be refused. */
+const AT_ONCE = 4;
+
+/** What was sent from here, with what the service says of each now. */
+export async function list({ terminal, owned, signal }: Context, options: ListOptions) {
+  const items = await owned.list();
+  const listed = await mapAtOnce(items, (item) => askStatus(item, openClient(terminal, item.server), signal));
+  const isOver = ({ status }: Listed) => status !== 'open' && status !== 'unknown';
+  if (options.prune) for (const item of listed.filter(isOver)) await owned.forget(item.id);
+  const shown = options.prune ? listed.filter((item) => !isOver(item)) : listed;
+  if (options.json) {
+    const facts = shown.map(({ ownerSecret: _, usage, ...item }) => ({ ...item, ...usage }));
+    return terminal.print(`${JSON.stringify(facts)}\n`);
+  }
+  if (shown.length === 0) return terminal.say('Nothing that was sent from here is left.');
+  const rows = shown.map((item) => [item.id, describeStatus(item), printableName(item.name)]);
+  const width = Math.max(...rows.map(([, status = '']) => status.length));
+  for (const [id, status = '', name] of rows) terminal.print(`${id}  ${status.padEnd(width)}  ${name}\n`);
+}
+
+async function askStatus(item: Owned, client: ReturnType<typeof openClient>, signal: AbortSignal): Promise<Listed> {
+  try {
+    return { ...item, status: 'open', usage: await client.getUsage(item, { signal }) };
+  } catch (error) {
+    if (!(error instanceof MayflyError) || error.code === 'aborted') throw error;
+    const statuses: Record<string, Status> = { expired: 'expired', 'used-up': 'used up', 'not-found': 'gone' };
+    return { ...item, status: statuses[error.code] ?? 'unknown' };
+  }
+}
+
+function describeStatus({ status, kind, usage }: Listed): string {
+  if (!usage) return status === 'unknown' ? 'service not reached' : status;
+  const { usedCount, maxUses, expiresAt } = usage;
+  const uses = kind === 'note' ? 'views' : 'downloads';
+  return `${usedCount}/${maxUses} ${uses}, ${formatTimeLeft(Date.parse(expiresAt) - Date.now())} left`;
+}
+
+async function mapAtOnce<In, Out>(inputs: In[], work: (input: In) => Promise<Out>): Promise<Out[]> {
+  const outputs: Out[] = [];
+  for (let start = 0; start < inputs.length; start += AT_ONCE) {
+    outputs.push(...(await Promise.all(inputs.slice(start, start + AT_ONCE).map(work))));
+  }
+  return outputs;
+}

@@ -1,0 +1,50 @@
+import type { OnProgress } from '@mayfly/client';
+import { formatBytes, formatShortTime } from './amounts.ts';
+
+const REDRAW_MS = 100;
+/** The whole line fits a terminal of 80 columns. */
+const BAR_WIDTH = 12;
+/** Speed is that of the last seconds: a pause shows, and the time left does not jump. */
+const WINDOW_MS = 3_000;
+
+export type Progress = Disposable & { onProgress: OnProgress };
+
+/** One line that is drawn again and again; nothing at all when the output is not a terminal. */
+export function showProgress(output: NodeJS.WriteStream, what: string, now = () => performance.now()): Progress {
+  if (!output.isTTY) return { onProgress: () => {}, [Symbol.dispose]: () => {} };
+  const times: { at: number; bytes: number }[] = [];
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  return {
+    onProgress(doneBytes, totalBytes) {
+      const at = now();
+      if (at - drawnAt < REDRAW_MS && doneBytes < totalBytes) return;
+      drawnAt = at;
+      times.push({ at, bytes: doneBytes });
+      while (times.length > 2 && at - (times[0]?.at ?? at) > WINDOW_MS) times.shift();
+      output.write(
+        `\r\u001b[2K${progressLine(what, doneBytes, totalBytes, speedOf(times)).slice(0, (output.columns || 80) - 1)}`,
+      );
+    },
+    [Symbol.dispose]: () => {
+      if (times.length > 0) output.write('\r\u001b[2K');
+    },
+  };
+}
+
+function speedOf(times: { at: number; bytes: number }[]): number | undefined {
+  const [first, last] = [times[0], times.at(-1)];
+  if (!first || !last || last.at === first.at) return undefined;
+  return ((last.bytes - first.bytes) / (last.at - first.at)) * 1000;
+}
+
+/** `Sending  [######------]  50 %  1.0 MiB of 2.0 MiB  512.0 KiB/s  2 s left`; without a total, what has passed. */
+export function progressLine(what: string, doneBytes: number, totalBytes: number, bytesPerSec?: number): string {
+  const speed = bytesPerSec ? `  ${formatBytes(bytesPerSec)}/s` : '';
+  if (!Number.isFinite(totalBytes)) return `${what}  ${formatBytes(doneBytes)}${speed}`;
+  const share = totalBytes === 0 ? 1 : doneBytes / totalBytes;
+  const filled = Math.floor(share * BAR_WIDTH);
+  const bar = `${'#'.repeat(filled)}${'-'.repeat(BAR_WIDTH - filled)}`;
+  const left = bytesPerSec ? `  ${formatShortTime(((totalBytes - doneBytes) / bytesPerSec) * 1000)} left` : '';
+  const percent = `${Math.floor(share * 100)}`.padStart(3);
+  return `${what}  [${bar}] ${percent} %  ${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}${speed}${left}`;
+}

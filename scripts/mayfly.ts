@@ -1,0 +1,2 @@
+// ./mayfly: the command line of this checkout.
+import '../apps/cli/src/main.ts';

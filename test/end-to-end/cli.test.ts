@@ -1,0 +1,382 @@
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { formatLink, parseLink } from '@mayfly/client';
+import { freshFolder } from '@mayfly/local-stores/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CliOptions, runCli } from '../infra/mayfly-cli.ts';
+import { startShape } from '../infra/shapes.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+
+const MIB = 1024 * 1024;
+const SIZE_MIB = Number(process.env.CLI_TEST_MIB || 100);
+const PACKAGE = fileURLToPath(new URL('../../apps/cli', import.meta.url));
+const run = promisify(execFile);
+
+describeEachShape(
+  'the command line',
+  (service) => {
+    let folder: Awaited<ReturnType<typeof freshFolder>>;
+    beforeAll(async () => {
+      folder = await freshFolder();
+    });
+    afterAll(() => folder[Symbol.asyncDispose]());
+
+    const inFolder = (...names: string[]) => join(folder.path, ...names);
+    const cli = (args: string[], options: Partial<CliOptions> = {}) =>
+      runCli(args, {
+        cwd: folder.path,
+        ...options,
+        env: { MAYFLY_SERVER: service.running.baseUrl, ...options.env },
+      });
+    const ok = async (args: string[], options: Partial<CliOptions> = {}) => {
+      const result = await cli(args, options);
+      expect(result.err, args.join(' ')).not.toContain('mayfly:');
+      expect(result.code).toBe(0);
+      return result;
+    };
+    const sent = async (...args: string[]) => (await ok(['send', ...args])).out.trim();
+    const newFolder = async () => {
+      const name = randomBytes(6).toString('hex');
+      await mkdir(inFolder(name));
+      return name;
+    };
+
+    test('a file goes from one command to another: the link alone on stdout, the file under its name', async () => {
+      const bytes = randomBytes(200_000);
+      await writeFile(inFolder('report.bin'), bytes);
+      const { out, err } = await ok(['send', 'report.bin', '--downloads', '2', '--expires', '1h']);
+      expect(out).toMatch(/^http:\S+\/d\/\S{36}#\S{43}\n$/);
+      expect(err).toMatch(
+        /^Open for 2 downloads or (1 hour|60 minutes)\. To delete it before: mayfly delete \S{36}\n$/,
+      );
+      const received = await newFolder();
+      expect((await ok(['get', out.trim(), '-o', received])).out).toBe(`${received}/report.bin\n`);
+      expect(await readFile(inFolder(received, 'report.bin'))).toEqual(bytes);
+      expect(await readdir(inFolder(received))).toEqual(['report.bin']);
+    });
+
+    test('files and folders travel as one archive and come back with their folders', async () => {
+      await mkdir(inFolder('album/sub'), { recursive: true });
+      await writeFile(inFolder('album/one.txt'), 'one');
+      await writeFile(inFolder('album/sub/two.txt'), 'two');
+      await writeFile(inFolder('lone.txt'), 'lone');
+      const link = await sent('album', 'lone.txt', '--downloads', '2');
+      const { out } = await ok(['info', link, '--json']);
+      expect(JSON.parse(out)).toMatchObject({ kind: 'upload', fileCount: 3, hasPassword: false, maxDownloads: 2 });
+      const received = await newFolder();
+      await ok(['get', link, '-o', received]);
+      expect(await readFile(inFolder(received, 'album/sub/two.txt'), 'utf8')).toBe('two');
+      expect(await readFile(inFolder(received, 'lone.txt'), 'utf8')).toBe('lone');
+      const { stdout } = await ok(['get', link, '-o', '-']);
+      expect(stdout.subarray(0, 4).toString('latin1')).toBe('PK\u0003\u0004');
+    });
+
+    test('stdin goes in, stdout comes out', async () => {
+      const bytes = randomBytes(1_000_000);
+      const { out } = await ok(['send', '-', '--name', 'backup.tar', '--downloads', '2'], { stdin: bytes });
+      expect((await ok(['get', out.trim(), '-o', '-'])).stdout).toEqual(bytes);
+      expect(JSON.parse((await ok(['info', out.trim(), '--json'])).out).files).toEqual([
+        { name: 'backup.tar', type: '', size: 1_000_000 },
+      ]);
+    });
+
+    test('a note from an argument, from stdin, and as a password; printed, as JSON, into a folder', async () => {
+      const words = (await ok(['note', 'Grüße', '--views', '3', '--type', 'markdown'])).out.trim();
+      expect((await ok(['get', words])).out).toBe('Grüße');
+      const { out } = await ok(['get', words, '--json']);
+      expect(JSON.parse(out)).toMatchObject({ text: 'Grüße', contentType: 'markdown', viewCount: 2, maxViews: 3 });
+      const received = await newFolder();
+      const saved = (await ok(['get', words, '-o', received])).out.trim();
+      expect(saved).toMatch(/\/note-[0-9a-f]{8}\.md$/);
+      expect(await readFile(inFolder(saved), 'utf8')).toBe('Grüße');
+      expect((await stat(inFolder(saved))).mode & 0o777).toBe(0o600);
+      expect((await cli(['get', words])).code).toBe(5);
+
+      const piped = (await ok(['note', '-'], { stdin: Buffer.from('line\n') })).out.trim();
+      expect((await ok(['get', piped])).out).toBe('line\n');
+      const secret = (await ok(['note', '--type', 'password'], { stdin: Buffer.from('s3cret\n') })).out.trim();
+      expect((await ok(['get', secret])).out).toBe('s3cret');
+    });
+
+    test('a password comes from the environment or a file; a wrong one is told and spends nothing', async () => {
+      await writeFile(inFolder('locked.txt'), 'locked');
+      await writeFile(inFolder('password'), 'from a file\n');
+      const link = await sent('locked.txt', '--password-file', 'password');
+      const received = await newFolder();
+      const get = (env: Record<string, string>) => cli(['get', link, '-o', received], { env });
+      const unasked = await get({});
+      expect([unasked.code, unasked.err]).toEqual([6, 'mayfly: It is protected by a password\n']);
+      const wrong = await get({ MAYFLY_PASSWORD: 'guess' });
+      expect([wrong.code, wrong.err]).toEqual([6, 'mayfly: The password is wrong\n']);
+      expect(JSON.parse((await ok(['info', link, '--json'])).out)).toMatchObject({
+        downloadCount: 0,
+        hasPassword: true,
+      });
+      expect((await get({ MAYFLY_PASSWORD: 'from a file' })).code).toBe(0);
+      const note = (await ok(['note', 'x', '--password'], { env: { MAYFLY_PASSWORD: 'pw' } })).out.trim();
+      expect((await ok(['get', note], { env: { MAYFLY_PASSWORD: 'pw' } })).out).toBe('x');
+      expect((await cli(['send', 'locked.txt', '--password'])).err).toContain('There is no terminal to ask');
+      // There is no way to say one where every user of the machine can read it.
+      expect((await cli(['send', 'locked.txt', '--password=secret'])).code).toBe(2);
+    });
+
+    test('nothing is replaced unasked, and nothing is spent finding that out', async () => {
+      await writeFile(inFolder('same.txt'), 'new');
+      const link = await sent('same.txt');
+      const received = await newFolder();
+      await writeFile(inFolder(received, 'same.txt'), 'old');
+      const refused = await cli(['get', link, '-o', received]);
+      expect([refused.code, refused.err]).toEqual([
+        12,
+        `mayfly: ${received}/same.txt exists already; nothing was downloaded. -o FOLDER saves elsewhere, --force replaces\n`,
+      ]);
+      expect(await readFile(inFolder(received, 'same.txt'), 'utf8')).toBe('old');
+      await ok(['get', link, '-o', received, '--force']);
+      expect(await readFile(inFolder(received, 'same.txt'), 'utf8')).toBe('new');
+    });
+
+    test('what was changed on its way is an error and never a file', async () => {
+      await writeFile(inFolder('whole.bin'), randomBytes(200_000));
+      const segment = 65_536 + 16;
+      const spoil: Record<string, (bytes: Buffer) => Buffer> = {
+        'a flipped bit in the last segment': (bytes) => {
+          bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1;
+          return bytes;
+        },
+        'two segments swapped': (bytes) =>
+          Buffer.concat([
+            bytes.subarray(0, 8),
+            bytes.subarray(8 + segment, 8 + 2 * segment),
+            bytes.subarray(8, 8 + segment),
+            bytes.subarray(8 + 2 * segment),
+          ]),
+        'a segment replayed': (bytes) =>
+          Buffer.concat([
+            bytes.subarray(0, 8 + segment),
+            bytes.subarray(8, 8 + segment),
+            bytes.subarray(8 + 2 * segment),
+          ]),
+      };
+      for (const [what, change] of Object.entries(spoil)) {
+        const link = await sent('whole.bin', '--downloads', '2');
+        const { id } = parseLink(link);
+        await service.running.blobs.plant(`${id}.bin`, change(await service.running.blobs.read(id)));
+        const received = await newFolder();
+        const result = await cli(['get', link, '-o', received]);
+        expect([result.code, result.err], what).toEqual([
+          10,
+          'mayfly: It was changed or cut short on its way, or belongs to another link\n',
+        ]);
+        expect(await readdir(inFolder(received)), what).toEqual([]);
+        expect((await cli(['get', link, '-o', '-'])).code, what).toBe(10);
+      }
+    });
+
+    test('owner secrets: kept at 0600, listed with what the service says, used to delete', async () => {
+      const env = { XDG_DATA_HOME: inFolder('owner-data') };
+      await writeFile(inFolder('mine.txt'), 'mine');
+      const { id } = JSON.parse((await ok(['send', 'mine.txt', '--json'], { env })).out);
+      const note = JSON.parse((await ok(['note', 'mine', '--json'], { env })).out);
+      const kept = inFolder('owner-data/mayfly/owned');
+      for (const name of await readdir(kept)) {
+        expect((await stat(join(kept, name))).mode & 0o777).toBe(0o600);
+        // Whoever finds the file can delete, not read.
+        expect(await readFile(join(kept, name), 'utf8')).not.toContain(note.link.split('#')[1]);
+      }
+      await ok(['get', note.link], { env });
+      const listed = JSON.parse((await ok(['list', '--json'], { env })).out);
+      expect(listed).toMatchObject([
+        { id, kind: 'upload', name: 'mine.txt', status: 'open', usedCount: 0, maxUses: 1 },
+        { id: note.id, kind: 'note', status: 'used up' },
+      ]);
+      expect(JSON.stringify(listed)).not.toContain('ownerSecret');
+      expect((await ok(['list'], { env })).out).toMatch(new RegExp(`^${id}  0/1 downloads, .* left  mine.txt$`, 'm'));
+      expect((await ok(['delete', id], { env })).err).toBe('Deleted.\n');
+      expect((await service.api.exists(id)).status).toBe(404);
+      await ok(['list', '--prune'], { env });
+      expect(JSON.parse((await ok(['list', '--json'], { env })).out)).toEqual([]);
+    });
+
+    test('a recipient cannot delete; with the owner secret of another machine anybody can', async () => {
+      await writeFile(inFolder('theirs.txt'), 'theirs');
+      const sender = { XDG_DATA_HOME: inFolder('sender-data') };
+      const { id, link } = JSON.parse((await ok(['send', 'theirs.txt', '--json'], { env: sender })).out);
+      const elsewhere = { XDG_DATA_HOME: inFolder('recipient-data') };
+      const refused = await cli(['delete', link], { env: elsewhere });
+      expect([refused.code, refused.err]).toEqual([13, expect.stringContaining('It was not sent from here')]);
+      const wrong = await cli(['delete', link], { env: { ...elsewhere, MAYFLY_OWNER_SECRET: 'A'.repeat(43) } });
+      expect(wrong.code).toBe(13);
+      const { ownerSecret } = JSON.parse(await readFile(inFolder(`sender-data/mayfly/owned/${id}.json`), 'utf8'));
+      await ok(['delete', link], { env: { ...elsewhere, MAYFLY_OWNER_SECRET: ownerSecret } });
+      // Its own machine learns that when it asks.
+      expect((await ok(['delete', id], { env: sender })).err).toBe('It was gone already.\n');
+    });
+
+    test('limits are found before anything is encrypted or sent', async () => {
+      await mkdir(inFolder('many'));
+      for (let number = 0; number < 33; number += 1) await writeFile(inFolder('many', String(number)), '');
+      const many = await cli(['send', 'many']);
+      expect([many.code, many.err]).toEqual([8, expect.stringContaining('33 files are more than the 32')]);
+      const large = await open(inFolder('large'), 'w');
+      await large.truncate(3 * 1024 * MIB);
+      await large.close();
+      const over = await cli(['send', 'large']);
+      expect([over.code, over.err]).toEqual([8, 'mayfly: 3.0 GiB are more than the 2.0 GiB that the service takes\n']);
+      const choice = await cli(['send', 'many/0', '--expires', '2h']);
+      expect([choice.code, choice.err]).toEqual([
+        2,
+        expect.stringMatching(/^mayfly: --expires 2h is not offered by this service; choose .*1h, 1d\n$/),
+      ]);
+      expect((await cli(['note', 'x'.repeat(1_000), '--views', '4'])).err).toContain('choose 1, 2, 3, 5, 10');
+      const text = await cli(['note', '-'], { stdin: Buffer.alloc(MIB + 1, 'x') });
+      expect([text.code, text.err]).toEqual([8, expect.stringContaining('send it as a file')]);
+    });
+
+    test('what cannot be sent, found or understood ends with its own code and one sentence', async () => {
+      const unknown = `${service.running.baseUrl}/d/00000000-0000-4000-8000-000000000000#${'A'.repeat(43)}`;
+      const cases: [string[], number, RegExp][] = [
+        [['get', unknown], 3, /There is nothing at this link/],
+        [['get', unknown.replace('/d/', '/n/')], 3, /There is nothing at this link/],
+        [['get', 'http://127.0.0.1:9/d/00000000-0000-4000-8000-000000000000#'], 2, /This is not a link/],
+        [['get', unknown.replace(/:\d+\//, ':9/')], 9, /cannot be reached/],
+        [['send', 'is-not-there'], 2, /is-not-there does not exist/],
+        [['send', '-', 'other'], 2, /Stdin \(-\) is sent alone/],
+        [['send', 'password', '--name', 'x'], 2, /--name is for stdin/],
+        [['send', 'password', '--downloads', 'many'], 2, /It is a number from 1/],
+        [['send'], 2, /missing required argument/],
+        [['note', 'x', '--type', 'poem'], 2, /Allowed choices are text, markdown, code, password, sshkey/],
+        [['nonsense'], 2, /unknown command/],
+        [['send', 'password', '--nonsense'], 2, /unknown option/],
+        [['send', 'password', '--server', 'ftp://x'], 2, /begins with https/],
+      ];
+      await writeFile(inFolder('password'), 'pw\n');
+      for (const [args, code, sentence] of cases) {
+        const result = await cli(args);
+        expect([result.code, result.out, result.err], args.join(' ')).toEqual([
+          code,
+          '',
+          expect.stringMatching(sentence),
+        ]);
+        expect(result.err).not.toMatch(/ {4}at /); // no stack
+      }
+      const { err } = await cli(['get', unknown, '--json']);
+      expect(JSON.parse(err)).toEqual({ error: { code: 'not-found', message: 'There is nothing at this link' } });
+      expect((await runCli(['send', 'password'], { cwd: folder.path })).err).toContain('Which service?');
+    });
+
+    test('a config file names the service and what is chosen when nothing is said', async () => {
+      await mkdir(inFolder('.config/mayfly'), { recursive: true });
+      const config = { server: service.running.baseUrl, expires: '1h', downloads: 5, views: 2 };
+      await writeFile(inFolder('.config/mayfly/config.json'), JSON.stringify(config));
+      await writeFile(inFolder('configured.txt'), 'x');
+      const { out } = await runCli(['send', 'configured.txt', '--json'], { cwd: folder.path });
+      expect(JSON.parse(out)).toMatchObject({ maxUses: 5 });
+      const note = await runCli(['note', 'x', '--json', '--views', '3'], { cwd: folder.path });
+      expect(JSON.parse(note.out)).toMatchObject({ maxUses: 3 });
+    });
+
+    test('stopped in the middle, a download leaves no file', async () => {
+      const link = await sentLarge(64 * MIB, 'stopped.bin');
+      const received = await newFolder();
+      const hasBegun = async () => (await readdir(inFolder(received))).length > 0;
+      const result = await cli(['get', link, '-o', received], {
+        signalWhen: { signal: 'SIGINT', isTime: hasBegun },
+      });
+      expect([result.code, result.err]).toEqual([130, 'mayfly: Stopped\n']);
+      expect(await readdir(inFolder(received))).toEqual([]);
+    });
+
+    test('a QR code stands below the link when asked for', async () => {
+      const { out } = await ok(['note', 'x', '--qr']);
+      expect(out).toMatch(/^http\S+\n[█▀▄ \n]{500,}$/);
+    });
+
+    test(`memory of the command stays flat: ${SIZE_MIB} MiB to send, to get, and through pipes`, {
+      timeout: 900_000,
+    }, async () => {
+      const small = { send: 0, get: 0 };
+      const link = await sentLarge(MIB, 'small.bin');
+      small.send = (await ok(['send', 'small.bin'])).peakBytes;
+      small.get = (await ok(['get', link, '-o', await newFolder()])).peakBytes;
+
+      const digest = await writeRandom(inFolder('big.bin'), SIZE_MIB * MIB);
+      const sending = await ok(['send', 'big.bin', '--downloads', '2']);
+      const received = await newFolder();
+      const getting = await ok(['get', sending.out.trim(), '-o', received]);
+      expect(await digestOf(inFolder(received, 'big.bin'))).toBe(digest);
+      const piped = await ok(['send', '-', '--name', 'piped.bin'], { stdin: { path: inFolder('big.bin') } });
+      const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
+      console.log(
+        `${service.shape}, ${SIZE_MIB} MiB: send ${mib(sending.peakBytes)} (1 MiB: ${mib(small.send)}), get ${mib(getting.peakBytes)} (1 MiB: ${mib(small.get)}), send from a pipe ${mib(piped.peakBytes)}`,
+      );
+      if (process.platform !== 'linux') return; // only Linux tells
+      expect(sending.peakBytes - small.send).toBeLessThan(96 * MIB);
+      expect(getting.peakBytes - small.get).toBeLessThan(96 * MIB);
+      expect(piped.peakBytes - small.send).toBeLessThan(96 * MIB);
+    });
+
+    async function sentLarge(sizeBytes: number, name: string) {
+      await writeRandom(inFolder(name), sizeBytes);
+      return sent(name);
+    }
+  },
+  { RATE_LIMIT_MAX: '100000' },
+);
+
+describe('the package', () => {
+  test('npm pack makes one bundled file that runs alone', { timeout: 120_000 }, async () => {
+    await using folder = await freshFolder();
+    await using service = await startShape('all');
+    const packed = await run('npm', ['pack', '--json', '--pack-destination', folder.path], { cwd: PACKAGE });
+    const [{ filename, files }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')));
+    expect(files.map(({ path }: { path: string }) => path).toSorted()).toEqual([
+      'README.md',
+      'dist/LICENSE',
+      'dist/mayfly.js',
+      'package.json',
+    ]);
+    await run('tar', ['xzf', filename], { cwd: folder.path });
+    const program = join(folder.path, 'package/dist/mayfly.js');
+    await symlink(program, join(folder.path, 'mayfly'));
+    const env = { MAYFLY_SERVER: service.baseUrl };
+    const cli = (...args: string[]) => runCli(args, { cwd: folder.path, env, program });
+    expect((await cli('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await cli('--help')).out).toContain('Usage: mayfly');
+    await writeFile(join(folder.path, 'a.txt'), 'packed');
+    const { out } = await runCli(['send', 'a.txt', '--password', '--qr'], {
+      cwd: folder.path,
+      env: { ...env, MAYFLY_PASSWORD: 'pw' },
+      program,
+    });
+    const link = out.split('\n', 1)[0] ?? '';
+    const got = await runCli(['get', link, '-o', '-'], { cwd: folder.path, env: { MAYFLY_PASSWORD: 'pw' }, program });
+    expect(got.out).toBe('packed');
+    const wrongKey = formatLink({ ...parseLink(link), secret: new Uint8Array(32) });
+    expect((await cli('get', wrongKey)).code).toBe(5); // its only download is spent
+  });
+});
+
+async function writeRandom(path: string, sizeBytes: number): Promise<string> {
+  const digest = createHash('sha256');
+  const file = await open(path, 'w');
+  for (let left = sizeBytes; left > 0; ) {
+    const piece = randomBytes(Math.min(left, MIB));
+    digest.update(piece);
+    await file.write(piece);
+    left -= piece.length;
+  }
+  await file.close();
+  return digest.digest('hex');
+}
+
+async function digestOf(path: string): Promise<string> {
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: MIB }), digest);
+  return digest.digest('hex');
+}

@@ -227,7 +227,10 @@ describeEachShape(
       await large.truncate(3 * 1024 * MIB);
       await large.close();
       const over = await cli(['send', 'large']);
-      expect([over.code, over.err]).toEqual([8, 'mayfly: 3.0 GiB are more than the 2.0 GiB that the service takes\n']);
+      expect([over.code, over.err]).toEqual([
+        8,
+        'mayfly: It has 3,222,011,912 bytes when encrypted, 2,148,532,224 are what the service takes (2.0 GiB)\n',
+      ]);
       const choice = await cli(['send', 'many/0', '--expires', '2h']);
       expect([choice.code, choice.err]).toEqual([
         2,

@@ -28,7 +28,7 @@ export const httpSettings = {
 };
 
 export const uploadSettings = {
-  MAX_FILE_SIZE: bytes('2GiB', 'largest upload (encrypted payload)'),
+  MAX_FILE_SIZE: bytes('2049MiB', 'largest upload (encrypted payload)'),
   MAX_FILES_PER_UPLOAD: positive('32', 'most files in one upload'),
   EXPIRE_OPTIONS_SEC: options('300,3600,86400,604800', 'lifetimes that an upload may choose, in seconds'),
   DOWNLOAD_OPTIONS: options('1,2,3,4,5,10,20,50,100', 'download limits that an upload may choose'),

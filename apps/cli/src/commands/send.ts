@@ -88,9 +88,9 @@ function checkLimits(files: Parameters<typeof uploadSize>[0], config: ServiceCon
   }
   const sizeBytes = uploadSize(files);
   if (sizeBytes > config.maxFileSize) {
-    throw new MayflyError('too-large', {
-      message: `${formatBytes(sizeBytes)} are more than the ${formatBytes(config.maxFileSize)} that the service takes`,
-    });
+    const [size, limit] = [sizeBytes, config.maxFileSize].map((bytes) => bytes.toLocaleString('en'));
+    const message = `It has ${size} bytes when encrypted, ${limit} are what the service takes`;
+    throw new MayflyError('too-large', { message: `${message} (${formatBytes(config.maxFileSize)})` });
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openSweep, sweep } from '@mayfly/janitor';
 import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
 import { loadConfig } from '@mayfly/shared/config';
@@ -6,7 +7,7 @@ import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import pg from 'pg';
 import { pino } from 'pino';
-import { diskBlobs, s3Blobs } from '../infra/blobs.ts';
+import { diskBlobs, s3Blobs, type TestBlobs } from '../infra/blobs.ts';
 import { migrateTables, type ServiceProcess, startProcess, stopService, untilReady } from '../infra/shapes.ts';
 import { triggerWay } from '../infra/trigger-way.ts';
 
@@ -63,6 +64,7 @@ export async function openCrashSite(kind: BlobKind) {
     },
     /** Leases end and what waits for another try is tried now, as if hours had passed; nothing else expires. */
     letTimePass: async () => {
+      await untilQuiet(blobs);
       await query(`update files.uploads set leased_until = now() - interval '1 second' where leased_until is not null`);
       await query(`update files.uploads set due_at = now() - interval '1 second' where state = 'pending'`);
       await query(`update files.blob_deletions set due_at = now() - interval '1 second'`);
@@ -98,3 +100,15 @@ export async function openCrashSite(kind: BlobKind) {
 
 export type CrashSite = Awaited<ReturnType<typeof openCrashSite>>;
 export const NOTHING = { blobs: [], pending: [], deletions: [] };
+
+/** A store may still put away what a killed process has sent; hours later it has. */
+async function untilQuiet(blobs: TestBlobs) {
+  let before = '';
+  for (let tries = 0; tries < 60; tries += 1) {
+    const now = (await blobs.names()).sort().join();
+    if (now === before) return;
+    before = now;
+    await sleep(1_000);
+  }
+  throw new Error('the blob store does not come to rest');
+}

@@ -53,6 +53,23 @@ test('a store that fails in the middle of an upload: 503 that the sender sees, a
   expect((await fetch(`${url}/readyz`)).status).toBe(200); // the connection and the service go on
 });
 
+test('a payload that the store puts away after it was given up is deleted by the sweep', async () => {
+  let putAway = () => {};
+  const { app, url, uploads, held } = await start({
+    async put(id, body) {
+      const chunks = await Array.fromAsync(body);
+      putAway = () => void held.held.set(id, Buffer.concat(chunks));
+      throw new Unavailable('no answer in time');
+    },
+  });
+  await using _ = app;
+  expect((await upload(url, Buffer.from('x'))).status).toBe(503);
+  putAway();
+  const noted = await uploads.takeDeletions(10);
+  expect(noted).toEqual([...held.held.keys()]);
+  expect(noted).toHaveLength(1);
+});
+
 test('a blob delete that fails does not change the answer, and the blob is noted for deletion', async () => {
   const { app, url, uploads } = await start({ delete: async (ids) => ids });
   await using _ = app;

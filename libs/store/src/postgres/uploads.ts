@@ -29,14 +29,17 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
+/** After so long a store has put away, or dropped, what it was sent. */
+const LATE_BLOB_SEC = 60;
+
 export function postgresUploads(db: Database): Uploads {
   /** Deletes rows and notes their blobs for deletion, in one statement. */
-  const removeWithBlob = async (id: string, states: UploadState[]): Promise<boolean> => {
+  const removeWithBlob = async (id: string, states: UploadState[], retrySec = 0): Promise<boolean> => {
     const { rows } = await sql`
       with gone as (
         delete from files.uploads where id = ${id} and state = any(${states}) returning id
       ), noted as (
-        insert into files.blob_deletions (id) select id from gone on conflict do nothing
+        insert into files.blob_deletions (id, due_at) select id, ${inSeconds(retrySec)} from gone on conflict do nothing
       )
       select id from gone`.execute(db);
     return rows.length > 0;
@@ -91,7 +94,7 @@ export function postgresUploads(db: Database): Uploads {
     },
 
     async abandon(id) {
-      await removeWithBlob(id, ['pending']);
+      await removeWithBlob(id, ['pending'], LATE_BLOB_SEC);
     },
 
     async find(id) {

@@ -65,7 +65,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, newId = rando
           await blobs.put(id, body, sizeBytes, clientGone(reply.raw));
           if (!(await uploads.publish(id))) throw serviceUnavailable(new Error('the upload was reaped on its way'));
         } catch (error) {
-          await takeBack(id);
+          await takeBack(id, request.raw.complete && !(error instanceof LengthMismatch));
           if (error instanceof LengthMismatch || request.raw.errored) throw invalidRequest(LENGTH_MISMATCH);
           throw error;
         } finally {
@@ -76,10 +76,12 @@ export function upload(app: App, { uploads, blobs, limits, logger, newId = rando
     });
   });
 
-  async function takeBack(id: string) {
+  /** A payload that was sent whole may reach the store after this: the note of its deletion stays, to delete it again. */
+  async function takeBack(id: string, wasWhole: boolean) {
     try {
       await uploads.abandon(id);
-      if ((await blobs.delete([id])).length === 0) await uploads.blobsDeleted([id]);
+      const failed = await blobs.delete([id]);
+      if (failed.length === 0 && !wasWhole) await uploads.blobsDeleted([id]);
     } catch (err) {
       // Best effort: the lease ends, and the sweep finds the row with its blob.
       logger.warn({ err }, 'an upload that failed is left to the sweep');

@@ -76,4 +76,18 @@ describeEachShape('counting', (service) => {
     await blobs.show(item.id);
     expect((await service.api.download(item.id, item.authToken)).body.bytes).toEqual(item.payload);
   });
+
+  test.each(['shorter', 'longer'])(
+    'a payload that is %s in the store than it was is 503 and costs nothing',
+    async (how) => {
+      const { blobs } = service.running;
+      const item = await service.api.newUpload({ 'X-Max-Downloads': '1' });
+      const damaged = how === 'shorter' ? item.payload.subarray(1) : Buffer.concat([item.payload, Buffer.alloc(1)]);
+      await blobs.plant(`${item.id}.bin`, damaged);
+      expect((await service.api.download(item.id, item.authToken)).body).toEqual({ error: 'Service unavailable' });
+      expect((await service.api.info(item.id)).body.downloadCount).toBe(0);
+      await blobs.plant(`${item.id}.bin`, item.payload);
+      expect((await service.api.download(item.id, item.authToken)).body.bytes).toEqual(item.payload);
+    },
+  );
 });

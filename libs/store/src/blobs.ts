@@ -15,8 +15,11 @@ export interface BlobStore {
    * or of the store (Unavailable) leaves nothing. The body is never destroyed here, so that its sender can be answered.
    */
   put(id: string, body: AsyncIterable<Buffer>, sizeBytes: number, signal: AbortSignal): Promise<void>;
-  /** Opens the payload for reading, or undefined when there is none. The stream is the caller's to read or destroy. */
-  open(id: string): Promise<Readable | undefined>;
+  /**
+   * Opens the payload for reading, or undefined when there is none; Unavailable when it has another size than `sizeBytes`,
+   * for then it is damaged. The stream is the caller's to read or destroy.
+   */
+  open(id: string, sizeBytes?: number): Promise<Readable | undefined>;
   /** Deletes the payloads; one that is not there is fine. Resolves with those that could not be deleted. */
   delete(ids: string[]): Promise<string[]>;
   /** Everything that is stored, a page at a time, in rising order of ids. What Mayfly has not named is left out. */

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Unavailable } from '@mayfly/shared/errors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BlobStore, LengthMismatch, type StoredBlob } from '../src/blobs.ts';
 
@@ -37,6 +38,25 @@ export function blobsContract(name: string, open: () => Promise<BlobsUnderTest>)
       if (!stream) throw new Error('not stored');
       expect(Buffer.concat([one, two]).equals(await buffer(stream))).toBe(true);
       expect(await names()).toContain(`${id}.bin`);
+    });
+
+    test.each([0, 1, 65_536, 1_048_576, 1_048_577, 40_000_000])(
+      'a blob of %i bytes is read whole',
+      async (sizeBytes) => {
+        const id = randomUUID();
+        const blob = randomBytes(sizeBytes);
+        await blobs.put(id, pieces(blob), sizeBytes, never);
+        const stream = await blobs.open(id, sizeBytes);
+        expect(stream && (await buffer(stream)).equals(blob)).toBe(true);
+      },
+    );
+
+    test('a blob of another size than its upload cannot be opened', async () => {
+      const id = randomUUID();
+      await blobs.put(id, pieces(Buffer.alloc(20)), 20, never);
+      for (const sizeBytes of [19, 21, 0]) {
+        await expect(blobs.open(id, sizeBytes)).rejects.toBeInstanceOf(Unavailable);
+      }
     });
 
     test('an unknown blob is undefined', async () => {

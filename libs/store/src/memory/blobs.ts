@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { Unavailable } from '@mayfly/shared/errors';
 import { type BlobStore, LengthMismatch } from '../blobs.ts';
 
 /** Blobs in a map, for unit tests. */
@@ -17,8 +18,11 @@ export function memoryBlobs(): BlobStore & { held: Map<string, Buffer> } {
       if (blob.length !== sizeBytes) throw new LengthMismatch();
       held.set(id, blob);
     },
-    async open(id) {
+    async open(id, sizeBytes) {
       const blob = held.get(id);
+      if (blob && sizeBytes !== undefined && blob.length !== sizeBytes) {
+        throw new Unavailable('A blob has another size than its upload');
+      }
       return blob && Readable.from([blob], { objectMode: false });
     },
     async delete(ids) {

@@ -39,8 +39,8 @@ export async function openS3Blobs(
       await putPayload(url, body, { sizeBytes, signal, dispatcher: agent, stallMs: patience.stallMs });
     },
 
-    async open(id) {
-      return getPayload(await client.presignedGetObject(bucket, nameOf(id), SIGNED_FOR_SEC), agent);
+    async open(id, sizeBytes) {
+      return getPayload(await client.presignedGetObject(bucket, nameOf(id), SIGNED_FOR_SEC), agent, sizeBytes);
     },
 
     async delete(ids) {

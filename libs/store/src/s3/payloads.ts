@@ -53,10 +53,10 @@ export async function putPayload(
 }
 
 /**
- * Reads a signed address with back-pressure, or undefined when there is nothing (404). Destroying the stream ends the
+ * Reads a signed address with back-pressure, or undefined when there is nothing (404); Unavailable when it has another size. Destroying the stream ends the
  * connection to the store and is no error; a store that breaks off is.
  */
-export function getPayload(url: string, dispatcher: Dispatcher): Promise<Readable | undefined> {
+export function getPayload(url: string, dispatcher: Dispatcher, sizeBytes?: number): Promise<Readable | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Readable | undefined>();
   const { origin, pathname, search } = new URL(url);
   let exchange: Dispatcher.DispatchController | undefined;
@@ -75,7 +75,11 @@ export function getPayload(url: string, dispatcher: Dispatcher): Promise<Readabl
       onRequestStart(controller) {
         exchange = controller;
       },
-      onResponseStart(_controller, statusCode) {
+      onResponseStart(controller, statusCode, headers) {
+        if (statusCode === 200 && sizeBytes !== undefined && Number(headers['content-length']) !== sizeBytes) {
+          controller.abort(new Error('a blob has another size than its upload'));
+          return;
+        }
         status = statusCode;
         if (status === 200) resolve(payload);
       },

@@ -3,6 +3,7 @@ import { errorAnswers } from '@mayfly/shared/answers';
 import { serviceUnavailable } from '@mayfly/shared/errors';
 import { Token } from '@mayfly/shared/fields';
 import { tokenMatches } from '@mayfly/shared/tokens';
+import type { AvailableUpload } from '@mayfly/store/uploads';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
 import { badAuthToken, uploadGone, uploadNotFound } from '../errors.ts';
@@ -35,7 +36,7 @@ export function download(app: App, { uploads, blobs, logger }: FilesDeps) {
     assertAvailable(upload);
     if (!tokenMatches(request.headers['x-auth-token'], upload.authHash)) throw badAuthToken();
 
-    const payload = await openPayload(upload.id);
+    const payload = await openPayload(upload);
     try {
       if (!(await uploads.claimDownload(upload.id, LEASE_SEC))) await refuse(upload.id);
     } catch (error) {
@@ -53,9 +54,9 @@ export function download(app: App, { uploads, blobs, logger }: FilesDeps) {
       .send(payload);
   });
 
-  /** A payload that is missing or cannot be opened costs the recipient nothing. */
-  async function openPayload(id: string): Promise<Readable> {
-    const payload = await blobs.open(id);
+  /** A payload that is missing, damaged or cannot be opened costs the recipient nothing. */
+  async function openPayload({ id, sizeBytes }: Pick<AvailableUpload, 'id' | 'sizeBytes'>): Promise<Readable> {
+    const payload = await blobs.open(id, sizeBytes);
     if (payload) return payload;
     assertAvailable(await findUpload(uploads, id)); // deleted between the look-up and the opening?
     throw serviceUnavailable(new Error('an available upload has no blob'));

@@ -15,9 +15,12 @@ const HEALTHY_WITHIN_MS = 60_000;
 /** Longer than the service lets running transfers take. */
 const DRAIN_MS = 35_000;
 
+/** A small young generation: a third less memory, at no cost that was seen. Decision 72. */
+const NODE_ARGS = ['--max-semi-space-size=4'];
+
 /** Starts the service as a process of its own. It stops by itself when its IPC channel closes. */
 export function startApp(entry: string, env: NodeJS.ProcessEnv): RunningApp {
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...NODE_ARGS, entry], {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true, // not in the terminal's group: this process says when to stop, once

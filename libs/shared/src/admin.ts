@@ -4,11 +4,14 @@ import { ConfigError } from './config.ts';
 import { serviceUnavailable } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { UntilStopped } from './process.ts';
+import type { Telemetry } from './telemetry/open.ts';
 
 export type AdminDeps = {
   logger: Logger;
   /** Whether this process can do its work now. A rejection and silence mean no. */
   isReady: () => Promise<unknown>;
+  /** Answers `/metrics`, where the process measures. */
+  scrape?: Telemetry['scrape'];
   /** What else operators may ask this process. */
   routes?: (app: App) => void;
   /** As on the public port, for what operators ask about it. */
@@ -23,7 +26,7 @@ export type Admin = AsyncDisposable & {
 const READY_WITHIN_MS = 2_000;
 
 /**
- * The private port of a process: `/livez` while it runs, `/readyz` while it serves and its stores answer. Open it before
+ * The private port of a process: `/livez` while it runs, `/readyz` while it serves and its stores answer, `/metrics`. Open it before
  * the public port and close it after, so that a process that drains is alive and not ready. No ADMIN_PORT, no port.
  */
 export async function openAdmin(
@@ -38,6 +41,13 @@ export async function openAdmin(
     const { headers, body } = serviceUnavailable(undefined);
     return reply.code(503).headers(headers).send(body); // a probe asks often: not an error to log
   });
+  const { scrape } = deps;
+  if (scrape) {
+    app.get('/metrics', async (request, reply) => {
+      reply.hijack();
+      scrape(request.raw, reply.raw);
+    });
+  }
   deps.routes?.(app);
   if (config.ADMIN_PORT !== undefined) await listen(app, config.ADMIN_HOST, config.ADMIN_PORT);
   return {

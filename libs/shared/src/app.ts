@@ -8,6 +8,7 @@ import { drain } from './drain.ts';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, serviceUnavailable, Unavailable } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { logOutage } from './outage-log.ts';
+import { observeRequests } from './telemetry/requests.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -39,6 +40,8 @@ export function createApp(options: {
   /** Reached from outside: a request's id is made here, whatever the client says. */
   isPublic?: boolean;
   patience?: Partial<Patience> | undefined;
+  /** The name that its requests are measured under; none, and they are not. */
+  service?: string;
   /** Proxies that may name the client, its host and its scheme: how many, or which. Decision 12. */
   trustProxy?: number | string[];
 }) {
@@ -79,6 +82,7 @@ export function createApp(options: {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  if (options.service) observeRequests(app, { service: options.service, isPublic: options.isPublic ?? false });
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request) => {
     throw options.notFound?.(request) ?? new HttpError(404);

@@ -73,6 +73,10 @@ function parseOrigins(text: string): string[] | undefined {
 
 export const count = setting('a whole number', (text) => integer(text));
 export const positive = setting('a whole number of at least 1', (text) => integer(text, 1));
+export const share = setting('a number from 0 to 1', (text) => {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+  return value !== undefined && value <= 1 ? value : undefined;
+});
 export const port = setting('a port number from 1 to 65535', (text) => {
   const value = integer(text, 1);
   return value !== undefined && value <= 65_535 ? value : undefined;

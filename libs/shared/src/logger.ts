@@ -1,3 +1,4 @@
+import { trace } from '@opentelemetry/api';
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
@@ -5,6 +6,12 @@ export type { Logger };
 
 /** One JSON line per event on standard output; readable lines when that is a terminal. */
 export function buildLogger(config: { LOG_LEVEL: string }, service: string): Logger {
-  const options = { level: config.LOG_LEVEL, base: { service } };
+  const options = { level: config.LOG_LEVEL, base: { service }, mixin: currentTrace };
   return process.stdout.isTTY ? pino(options, pretty({ ignore: 'pid,hostname', sync: true })) : pino(options);
+}
+
+/** Joins a line with its trace; nothing when there is none. */
+function currentTrace() {
+  const span = trace.getActiveSpan()?.spanContext();
+  return span ? { trace_id: span.traceId, span_id: span.spanId } : {};
 }

@@ -12,6 +12,7 @@ import {
   proxies,
   redisUrl,
   type Setting,
+  share,
   text,
 } from './config.ts';
 
@@ -76,6 +77,15 @@ export const portSettings = {
 export const adminSettings = {
   ADMIN_PORT: optional(port(undefined, 'port for health and readiness, apart from the public one; none unless set')),
   ADMIN_HOST: text('127.0.0.1', 'address that the admin port listens on; never a public one'),
+};
+
+/** The standard names; OpenTelemetry's SDK reads the other OTEL_ variables by itself. */
+export const telemetrySettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+    httpUrl(undefined, 'collector that traces and metrics are sent to (OTLP); nothing is sent unless set'),
+  ),
+  OTEL_TRACES_SAMPLER_ARG: share('0.05', 'share of requests that are traced'),
+  OTEL_SDK_DISABLED: choice(['true', 'false'], 'false', 'whether metrics and traces are off altogether'),
 };
 
 export const corsSettings = {

@@ -3,6 +3,7 @@ import type { Logger } from '@mayfly/shared/logger';
 import type { blobSettings } from '@mayfly/shared/settings';
 import type { BlobStore } from './blobs.ts';
 import { openDiskBlobs } from './disk/blobs.ts';
+import { observedBlobs } from './observed.ts';
 
 /** The largest object that one PUT can carry (Amazon S3, and what speaks its protocol). */
 const LARGEST_OBJECT_BYTES = 5 * 2 ** 30;
@@ -16,7 +17,7 @@ export async function openBlobs(config: BlobConfig, logger: Logger): Promise<Blo
     if (BLOB_DIR === undefined) {
       throw new ConfigError('Bad settings: BLOB_DIR or S3_ENDPOINT is missing (where the encrypted uploads are kept).');
     }
-    return openDiskBlobs(BLOB_DIR);
+    return observedBlobs(await openDiskBlobs(BLOB_DIR), 'disk');
   }
   if (S3_ACCESS_KEY === undefined || S3_SECRET_KEY === undefined) {
     throw new ConfigError('Bad settings: S3_ENDPOINT needs S3_ACCESS_KEY and S3_SECRET_KEY.');
@@ -26,5 +27,5 @@ export async function openBlobs(config: BlobConfig, logger: Logger): Promise<Blo
   }
   // Its library takes 13 MB of memory, which a folder does not need.
   const { openS3Blobs } = await import('./s3/blobs.ts');
-  return openS3Blobs({ ...config, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY }, logger);
+  return observedBlobs(await openS3Blobs({ ...config, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY }, logger), 's3');
 }

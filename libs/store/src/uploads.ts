@@ -51,8 +51,8 @@ export interface Uploads {
   find(id: string): Promise<Upload | undefined>;
   /** Stores the metadata, once. False when it was there already or the upload is no longer available. */
   setMeta(id: string, meta: EncryptedMeta): Promise<boolean>;
-  /** Counts one download and leases the blob, in one step. False when none is left or the upload has gone. */
-  claimDownload(id: string, leaseSec: number): Promise<boolean>;
+  /** Counts one download, leases the blob, and resolves with the count now; 0 when none is left or the upload has gone. */
+  claimDownload(id: string, leaseSec: number): Promise<number>;
   /** Gives back a download that the service failed to deliver. */
   returnDownload(id: string): Promise<void>;
   /** Deletes the record in any state and notes its blob for deletion. False when there was none. */

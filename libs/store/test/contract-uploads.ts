@@ -48,7 +48,7 @@ export function uploadsContract(
       await uploads.begin({ ...newUpload(), id }, LEASE_SEC);
       expect(await uploads.find(id)).toBeUndefined();
       expect(await uploads.setMeta(id, meta)).toBe(false);
-      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(false);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(0);
       expect(await uploads.remove(id)).toBe(false);
       expect(await uploads.publish(id)).toBe(true);
       expect(await uploads.find(id)).toMatchObject({ id, status: 'available' });
@@ -96,18 +96,18 @@ export function uploadsContract(
     test('a returned download can be claimed again, and never more than were claimed', async () => {
       const { id } = await add({ maxDownloads: 1 });
       await uploads.returnDownload(id);
-      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(true);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(1);
       await uploads.returnDownload(id);
       expect(await uploads.find(id)).toMatchObject({ status: 'available', downloadCount: 0 });
-      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(true);
-      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(false);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(1);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(0);
     });
 
     test('an expired upload is gone for everyone but its owner', async () => {
       const { id, ownerHash } = await add({ expireSec: 1, password: { algo: 'pbkdf2', salt: 'c2FsdA' } });
       await advance(1.1);
       expect(await uploads.find(id)).toEqual({ id, status: 'expired', ownerHash, hasPassword: true });
-      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(false);
+      expect(await uploads.claimDownload(id, LEASE_SEC)).toBe(0);
       expect(await uploads.setMeta(id, meta)).toBe(false);
       expect(await uploads.remove(id)).toBe(true);
       expect(await uploads.find(id)).toBeUndefined();
@@ -128,7 +128,10 @@ export function uploadsContract(
       const alive = await add();
       await uploads.claimDownload(used.id, 1);
       await advance(1.1);
-      expect(await uploads.retire(1000, 1)).toBeGreaterThanOrEqual(2);
+      const retired = await uploads.retire(1000, 1);
+      expect(retired.count).toBeGreaterThanOrEqual(2);
+      expect(retired.unused).toBeGreaterThanOrEqual(1);
+      expect(retired.expired).toBeLessThan(retired.count);
       expect(await uploads.find(expired.id)).toMatchObject({ status: 'expired', ownerHash: expired.ownerHash });
       expect(await uploads.find(used.id)).toMatchObject({ status: 'limit_reached', ownerHash: used.ownerHash });
       expect(await uploads.find(alive.id)).toMatchObject({ status: 'available' });
@@ -177,8 +180,10 @@ export function uploadsContract(
     test('sweeps at once share the work: nothing is done twice', async () => {
       await Promise.all(Array.from({ length: 40 }, () => add({ expireSec: 1 })));
       await advance(1.1);
-      const counts = await Promise.all(Array.from({ length: 8 }, () => uploads.retire(10, 3600)));
-      const rest = await uploads.retire(1000, 3600);
+      const counts = await Promise.all(
+        Array.from({ length: 8 }, () => uploads.retire(10, 3600).then(({ count }) => count)),
+      );
+      const { count: rest } = await uploads.retire(1000, 3600);
       expect(counts.reduce((a, b) => a + b, 0) + rest).toBe(40);
     });
   });

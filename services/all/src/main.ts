@@ -1,14 +1,17 @@
 import { buildFiles, settings as filesSettings } from '@mayfly/files';
 import { settings as gatewaySettings, localUpstream, openGateway } from '@mayfly/gateway';
-import { settings as janitorSettings, openSweep, startJanitor } from '@mayfly/janitor';
+import { settings as janitorSettings, observeStats, openSweep, startJanitor } from '@mayfly/janitor';
 import { buildNotes, settings as notesSettings } from '@mayfly/notes';
 import { loadConfig } from '@mayfly/shared/config';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
+import { openTelemetry } from '@mayfly/shared/telemetry/open';
+import { observedNotes, observedUploads } from '@mayfly/store/observed';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
 await runProcess(async (untilStopped) => {
@@ -17,16 +20,17 @@ await runProcess(async (untilStopped) => {
   const config = loadConfig(settings, process.env);
   const logger = buildLogger(config, 'all');
   await using stack = new AsyncDisposableStack();
+  const { scrape } = stack.use(await openTelemetry(config, 'all', process.env));
 
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   await migrate(db);
-  const uploads = postgresUploads(db);
+  const uploads = observedUploads(postgresUploads(db));
   const blobs = stack.use(await openBlobs(config, logger));
   const { redis } = stack.use(openRedis(config, 'commands', logger));
   const queue = stack.use(openRedis(config, 'queue', logger));
 
   const files = stack.use(buildFiles({ uploads, blobs, limits: config, logger }));
-  const notes = stack.use(buildNotes({ notes: postgresNotes(db), limits: config, logger }));
+  const notes = stack.use(buildNotes({ notes: observedNotes(postgresNotes(db)), limits: config, logger }));
   stack.use(
     startJanitor({
       ...openSweep(db, blobs, config),
@@ -36,8 +40,9 @@ await runProcess(async (untilStopped) => {
       logger,
     }),
   );
+  observeStats(postgresStats(db), logger);
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
-  const { app, admin } = await openGateway(stack, { config, upstreams, redis, logger });
+  const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger });
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
 });

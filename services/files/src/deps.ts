@@ -2,6 +2,7 @@ import type { App } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { uploadSettings } from '@mayfly/shared/settings';
+import type { Funnel } from '@mayfly/shared/telemetry/funnel';
 import type { BlobStore } from '@mayfly/store/blobs';
 import type { Uploads } from '@mayfly/store/uploads';
 
@@ -12,5 +13,7 @@ export type FilesDeps = {
   blobs: BlobStore;
   limits: Config<typeof uploadSettings>;
   logger: Logger;
+  /** Counts what happens to uploads. */
+  funnel: Funnel;
   newId?: () => string;
 };

@@ -4,6 +4,7 @@ import {
   databaseSettings,
   httpSettings,
   portSettings,
+  telemetrySettings,
   uploadSettings,
 } from '@mayfly/shared/settings';
 
@@ -16,4 +17,5 @@ export const settings = {
   ...databaseSettings,
   ...blobSettings,
   ...adminSettings,
+  ...telemetrySettings,
 };

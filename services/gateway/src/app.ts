@@ -1,6 +1,7 @@
 import { createApp } from '@mayfly/shared/app';
 import { describedEndpoints } from '@mayfly/shared/describe-api';
 import { HttpError } from '@mayfly/shared/errors';
+import { handTraceOn, requestFacts } from '@mayfly/shared/telemetry/requests';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { configEndpoint } from './config-endpoint.ts';
 import { cors } from './cors.ts';
@@ -19,6 +20,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     logger: deps.logger,
     notFound: ({ url }) => notFound(methodsOf(url)),
     isPublic: true,
+    service: 'gateway',
     patience: deps.patience,
     trustProxy: deps.settings.TRUST_PROXY,
   });
@@ -51,6 +53,7 @@ function handOver(upstream: Upstream, request: FastifyRequest, reply: FastifyRep
   for (const name in request.raw.headers) if (name.startsWith('x-mayfly-')) delete request.raw.headers[name];
   request.raw.headers['x-request-id'] = request.id;
   request.raw.headers['x-mayfly-base-url'] = baseUrl?.replace(/\/+$/, '') ?? `${request.protocol}://${request.host}`;
+  handTraceOn(request, request.raw.headers);
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value);
   reply.hijack();
@@ -79,6 +82,7 @@ async function logRequest(request: FastifyRequest, reply: FastifyReply) {
       route: request.routeOptions.url ?? 'unknown',
       status: reply.raw.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      ...requestFacts(request),
     },
     'request',
   );

@@ -2,18 +2,20 @@ import { loadConfig } from '@mayfly/shared/config';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
+import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import { openGateway, remoteUpstream, splitSettings } from './index.ts';
 
 await runProcess(async (untilStopped) => {
   const config = loadConfig(splitSettings, process.env);
   const logger = buildLogger(config, 'gateway');
   await using stack = new AsyncDisposableStack();
+  const { scrape } = stack.use(await openTelemetry(config, 'gateway', process.env));
   const { redis } = stack.use(openRedis(config, 'commands', logger));
   const upstreams = {
     files: stack.use(remoteUpstream(config.FILES_URL, logger)),
     notes: stack.use(remoteUpstream(config.NOTES_URL, logger)),
   };
-  const { app, admin } = await openGateway(stack, { config, upstreams, redis, logger });
+  const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger });
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
 });

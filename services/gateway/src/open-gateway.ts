@@ -2,9 +2,11 @@ import { openAdmin } from '@mayfly/shared/admin';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
+import type { Telemetry } from '@mayfly/shared/telemetry/open';
 import { VERSION } from '@mayfly/shared/version';
 import { buildGateway } from './app.ts';
 import { requestLimits } from './limits/limits.ts';
+import { observedLimits } from './limits/observed-limits.ts';
 import { selfCheck } from './limits/self-check.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
@@ -13,15 +15,22 @@ import { allReady, type Upstream } from './upstream.ts';
 /** The gateway and its admin port, closed with the stack. The public port is the caller's to open, as the last thing. */
 export async function openGateway(
   stack: AsyncDisposableStack,
-  deps: { config: Config<typeof settings>; upstreams: Record<Service, Upstream>; redis: Redis; logger: Logger },
+  deps: {
+    config: Config<typeof settings>;
+    upstreams: Record<Service, Upstream>;
+    redis: Redis;
+    scrape: Telemetry['scrape'];
+    logger: Logger;
+  },
 ) {
-  const { config, upstreams, redis, logger } = deps;
-  const requests = requestLimits({ redis, settings: config, logger });
+  const { config, upstreams, redis, scrape, logger } = deps;
+  const requests = observedLimits(requestLimits({ redis, settings: config, logger }));
   const admin = stack.use(
     await openAdmin(config, {
       isReady: () => allReady(upstreams),
       trustProxy: config.TRUST_PROXY,
       routes: (app) => selfCheck(app, requests),
+      scrape,
       logger,
     }),
   );

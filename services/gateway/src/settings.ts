@@ -7,6 +7,7 @@ import {
   noteSettings,
   portSettings,
   redisSettings,
+  telemetrySettings,
   uploadSettings,
   upstreamSettings,
 } from '@mayfly/shared/settings';
@@ -19,6 +20,7 @@ export const settings = {
   ...noteSettings,
   ...redisSettings,
   ...adminSettings,
+  ...telemetrySettings,
   ...corsSettings,
   ...limitSettings,
 };

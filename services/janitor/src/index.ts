@@ -5,9 +5,11 @@ import {
   httpSettings,
   janitorSettings,
   redisSettings,
+  telemetrySettings,
 } from '@mayfly/shared/settings';
 
 export { startJanitor } from './janitor.ts';
+export { observeStats } from './observed-jobs.ts';
 export { openSweep } from './open-sweep.ts';
 export { sweep } from './sweep.ts';
 
@@ -21,4 +23,5 @@ export const settings = {
   ...blobSettings,
   ...redisSettings,
   ...adminSettings,
+  ...telemetrySettings,
 };

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import { Queue, Worker } from 'bullmq';
+import { type Job, Queue, Worker } from 'bullmq';
+import { watchJobs } from './observed-jobs.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { SweepFailed, type SweepResult, sweep } from './sweep.ts';
 
@@ -29,6 +30,7 @@ const RETRIED = { ...KEPT, attempts: 3, backoff: { type: 'exponential', delay: 2
  * away delays jobs and loses none: the schedule is written again whenever Redis comes back, even empty.
  */
 export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }: JanitorDeps): AsyncDisposable {
+  const watch = watchJobs();
   const closing = new AbortController();
   const jobs: Record<string, () => Promise<void>> = {
     async sweep() {
@@ -43,14 +45,20 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
       const result = await reconcile(deps, { signal: closing.signal });
       if (result.outcome === 'refused') logger.error(result, 'the blob store and the database do not belong together');
       else logger.info(result, 'reconciled');
+      watch.reconciled(result);
     },
   };
   const report = (result: SweepResult) => {
+    watch.swept(result);
     if (Object.values(result).some((count) => count > 0)) logger.info(result, 'swept');
   };
 
+  const run = async ({ name, timestamp, delay }: Job) => {
+    const work = jobs[name];
+    if (work) await watch.run(name, timestamp + delay, work);
+  };
   const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
-  const worker = new Worker(QUEUE, async ({ name }) => jobs[name]?.(), {
+  const worker = new Worker(QUEUE, async (job) => run(job), {
     connection: redis,
     prefix: PREFIX,
     concurrency: 2, // a comparison takes long, and sweeps go on meanwhile

@@ -3,21 +3,24 @@ import { loadConfig } from '@mayfly/shared/config';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
+import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
-import { openSweep, settings, startJanitor } from './index.ts';
+import { observeStats, openSweep, settings, startJanitor } from './index.ts';
 
 await runProcess(async (untilStopped) => {
   const config = loadConfig(settings, process.env);
   const logger = buildLogger(config, 'janitor');
   await using stack = new AsyncDisposableStack();
+  const { scrape } = stack.use(await openTelemetry(config, 'janitor', process.env));
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   const { redis } = stack.use(openRedis(config, 'queue', logger));
   const uploads = postgresUploads(db);
   const blobs = stack.use(await openBlobs(config, logger));
   const isReady = () => Promise.all([uploads.check(), blobs.check(), redis.ping()]);
-  const admin = stack.use(await openAdmin(config, { isReady, logger }));
+  const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
   stack.use(
     startJanitor({
       ...openSweep(db, blobs, config),
@@ -27,6 +30,7 @@ await runProcess(async (untilStopped) => {
       logger,
     }),
   );
+  observeStats(postgresStats(db), logger);
   logger.info('sweeping');
   logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
 });

@@ -1,4 +1,5 @@
 import type { BlobStore } from '@mayfly/store/blobs';
+import { observedNotes, observedUploads } from '@mayfly/store/observed';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
 import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
@@ -11,8 +12,8 @@ export function openSweep(
   config: { TOMBSTONE_TTL_SEC: number; RECONCILE_GRACE_SEC: number },
 ) {
   return {
-    uploads: { ...postgresUploads(db), ...postgresUploadSweep(db), ...postgresReconciliation(db) },
-    notes: postgresNoteSweep(db),
+    uploads: observedUploads({ ...postgresUploads(db), ...postgresUploadSweep(db), ...postgresReconciliation(db) }),
+    notes: observedNotes(postgresNoteSweep(db)),
     blobs,
     tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
     graceSec: config.RECONCILE_GRACE_SEC,

@@ -1,5 +1,5 @@
 import type { BlobStore } from '@mayfly/store/blobs';
-import type { NoteSweep, UploadSweep } from '@mayfly/store/sweep';
+import type { NoteSweep, Retired, UploadSweep } from '@mayfly/store/sweep';
 import type { Uploads } from '@mayfly/store/uploads';
 
 export type SweepDeps = {
@@ -12,8 +12,13 @@ export type SweepDeps = {
 /** What one sweep did, by kind; a kind that it did not come to is absent. */
 export type SweepResult = {
   uploadsRetired?: number;
+  /** Of those: whose time came before their limit; and of these, those that nobody downloaded. */
+  uploadsExpired?: number;
+  uploadsUnused?: number;
   uploadsAbandoned?: number;
   notesRetired?: number;
+  notesExpired?: number;
+  notesUnused?: number;
   blobsDeleted?: number;
   /** Left in the store, to be tried again later. */
   blobsFailed?: number;
@@ -63,9 +68,18 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
       return removed;
     });
 
-  await counted('uploadsRetired', (size) => uploads.retire(size, tombstoneTtlSec));
+  const expired = (retired: Retired, kind: keyof SweepResult, unused: keyof SweepResult) => {
+    add(kind, retired.expired);
+    add(unused, retired.unused);
+    return retired.count;
+  };
+  await counted('uploadsRetired', async (size) =>
+    expired(await uploads.retire(size, tombstoneTtlSec), 'uploadsExpired', 'uploadsUnused'),
+  );
   await counted('uploadsAbandoned', (size) => uploads.reapAbandoned(size));
-  await counted('notesRetired', (size) => notes.retire(size, tombstoneTtlSec));
+  await counted('notesRetired', async (size) =>
+    expired(await notes.retire(size, tombstoneTtlSec), 'notesExpired', 'notesUnused'),
+  );
   await step('blobsDeleted', BLOB_BATCH, async (size) => {
     const ids = await uploads.takeDeletions(size);
     const failed = new Set(ids.length > 0 ? await blobs.delete(ids) : []);

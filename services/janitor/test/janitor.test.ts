@@ -12,6 +12,8 @@ const redis = stack.use(await freshRedis());
 afterAll(() => stack.disposeAsync());
 
 /** A janitor whose work is only counted. */
+const NOBODY = { count: 0, expired: 0, unused: 0 };
+
 function countingJanitor(given: { sweepSec: number; reconcileSec?: number; onSweep?: () => Promise<void> }) {
   const seen = { sweeps: 0, comparisons: 0, logs: [] as string[] };
   const logger = pino({ level: 'info' }, { write: (line: string) => void seen.logs.push(line) });
@@ -21,7 +23,7 @@ function countingJanitor(given: { sweepSec: number; reconcileSec?: number; onSwe
       async retire() {
         seen.sweeps += 1;
         await given.onSweep?.();
-        return 0;
+        return NOBODY;
       },
       reapAbandoned: async () => 0,
       endTombstones: async () => 0,
@@ -29,7 +31,7 @@ function countingJanitor(given: { sweepSec: number; reconcileSec?: number; onSwe
       blobsDeleted: async () => {},
       available: async () => [],
     },
-    notes: { retire: async () => 0, endTombstones: async () => 0 },
+    notes: { retire: async () => NOBODY, endTombstones: async () => 0 },
     blobs: {
       async *list() {
         seen.comparisons += 1;

@@ -11,7 +11,7 @@ function workload(due: { uploads?: number; blobs?: number }) {
       async retire(limit) {
         const taken = take(limit, uploads);
         uploads -= taken;
-        return taken;
+        return { count: taken, expired: taken, unused: 0 };
       },
       reapAbandoned: async () => 0,
       endTombstones: async () => 0,
@@ -24,7 +24,7 @@ function workload(due: { uploads?: number; blobs?: number }) {
         settled.push(...ids);
       },
     },
-    notes: { retire: async () => 3, endTombstones: async () => 0 },
+    notes: { retire: async () => ({ count: 3, expired: 3, unused: 1 }), endTombstones: async () => 0 },
     blobs: { delete: async () => [] },
     tombstoneTtlSec: 60,
   };

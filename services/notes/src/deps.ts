@@ -2,6 +2,7 @@ import type { App } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { noteSettings } from '@mayfly/shared/settings';
+import type { Funnel } from '@mayfly/shared/telemetry/funnel';
 import type { Notes } from '@mayfly/store/notes';
 
 export type { App };
@@ -10,5 +11,7 @@ export type NotesDeps = {
   notes: Notes;
   limits: Config<typeof noteSettings>;
   logger: Logger;
+  /** Counts what happens to notes. */
+  funnel: Funnel;
   newId?: () => string;
 };

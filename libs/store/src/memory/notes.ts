@@ -57,7 +57,9 @@ export function memoryNotes(now: () => number = Date.now): Notes & NoteSweep {
         row.state = row.viewCount >= row.maxViews ? 'limit_reached' : 'expired';
         row.dueAt = now() + tombstoneTtlSec * 1000;
       }
-      return found.length;
+      const expired = found.filter((row) => row.viewCount < row.maxViews);
+      const unused = expired.filter((row) => row.viewCount === 0);
+      return { count: found.length, expired: expired.length, unused: unused.length };
     },
     async endTombstones(limit) {
       const found = due(limit, (row) => row.state !== 'available');

@@ -75,11 +75,11 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
     },
     async claimDownload(id, leaseSec) {
       const row = rows.get(id);
-      if (!row || status(row) !== 'available') return false;
+      if (!row || status(row) !== 'available') return 0;
       row.downloadCount += 1;
       row.leasedUntil = Math.max(row.leasedUntil, inSeconds(leaseSec));
       if (row.downloadCount >= row.maxDownloads) row.dueAt = now();
-      return true;
+      return row.downloadCount;
     },
     async returnDownload(id) {
       const row = rows.get(id);
@@ -102,7 +102,9 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
         rows.set(row.id, { ...row, state, dueAt: inSeconds(tombstoneTtlSec) });
         deletions.add(row.id);
       }
-      return found.length;
+      const expired = found.filter((row) => row.downloadCount < row.maxDownloads);
+      const unused = expired.filter((row) => row.downloadCount === 0);
+      return { count: found.length, expired: expired.length, unused: unused.length };
     },
     async reapAbandoned(limit) {
       const found = due(limit, (row) => row.state === 'pending' && row.leasedUntil <= now());

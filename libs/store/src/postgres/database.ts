@@ -1,6 +1,7 @@
 import type { Logger } from '@mayfly/shared/logger';
 import { Kysely, PostgresDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import { observePool } from '../observed.ts';
 import * as files from './migrations/0001-files.ts';
 import * as notes from './migrations/0002-notes.ts';
 import { openPool } from './pool.ts';
@@ -11,6 +12,7 @@ export type Database = Kysely<Schema>;
 /** Opens a pool; connections are made when needed. Disposing waits for running queries. */
 export function openDatabase(config: { DATABASE_URL: string; DATABASE_POOL_SIZE: number }, logger: Logger): Database {
   const pool = openPool(config.DATABASE_URL, config.DATABASE_POOL_SIZE, logger);
+  observePool(pool);
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { NoteSweep, UploadSweep } from '../sweep.ts';
+import type { NoteSweep, Retired, UploadSweep } from '../sweep.ts';
 import type { Database } from './database.ts';
 import { inSeconds } from './time.ts';
 
@@ -11,10 +11,16 @@ export const ERASED = sql`
   auth_hash = null, salt = null, password_algo = null, password_salt = null,
   encrypted_meta = null, nonce = null, leased_until = null`;
 
+const COUNTED = sql`
+  select count(*)::int as count, (count(*) filter (where used < most))::int as expired,
+    (count(*) filter (where used = 0 and most > 0))::int as unused
+  from retired`;
+const NOBODY: Retired = { count: 0, expired: 0, unused: 0 };
+
 export function postgresUploadSweep(db: Database): UploadSweep {
   return {
     async retire(limit, tombstoneTtlSec) {
-      const { rows } = await sql`
+      const { rows } = await sql<Retired>`
         with due as (
           select id from files.uploads
           where state = 'available' and due_at <= now() and (leased_until is null or leased_until <= now())
@@ -24,12 +30,12 @@ export function postgresUploadSweep(db: Database): UploadSweep {
             state = case when download_count >= max_downloads then 'limit_reached' else 'expired' end,
             ${ERASED},
             due_at = ${inSeconds(tombstoneTtlSec)}
-          from due where u.id = due.id returning u.id
+          from due where u.id = due.id returning u.id, u.download_count as used, u.max_downloads as most
         ), noted as (
           insert into files.blob_deletions (id) select id from retired on conflict do nothing
         )
-        select id from retired`.execute(db);
-      return rows.length;
+        ${COUNTED}`.execute(db);
+      return rows[0] ?? NOBODY;
     },
 
     async reapAbandoned(limit) {
@@ -73,17 +79,19 @@ export function postgresUploadSweep(db: Database): UploadSweep {
 export function postgresNoteSweep(db: Database): NoteSweep {
   return {
     async retire(limit, tombstoneTtlSec) {
-      const { numAffectedRows } = await sql`
+      const { rows } = await sql<Retired>`
         with due as (
           select id from notes.notes where state = 'available' and due_at <= now()
           order by due_at limit ${limit} for update skip locked
-        )
-        update notes.notes n set
+        ), retired as (
+          update notes.notes n set
           state = case when view_count >= max_views then 'limit_reached' else 'expired' end,
           auth_hash = null, salt = null, password_algo = null, password_salt = null,
           encrypted_content = null, nonce = null, due_at = ${inSeconds(tombstoneTtlSec)}
-        from due where n.id = due.id`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+          from due where n.id = due.id returning n.view_count as used, n.max_views as most
+        )
+        ${COUNTED}`.execute(db);
+      return rows[0] ?? NOBODY;
     },
 
     async endTombstones(limit) {

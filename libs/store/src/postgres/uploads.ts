@@ -120,7 +120,7 @@ export function postgresUploads(db: Database): Uploads {
     },
 
     async claimDownload(id, leaseSec) {
-      const { numUpdatedRows } = await db
+      const counted = await db
         .updateTable('files.uploads')
         .set({
           download_count: sql`download_count + 1`,
@@ -130,8 +130,9 @@ export function postgresUploads(db: Database): Uploads {
         })
         .where('id', '=', id)
         .where(status, '=', 'available')
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows > 0n;
+        .returning('download_count')
+        .executeTakeFirst();
+      return counted?.download_count ?? 0;
     },
 
     async returnDownload(id) {

@@ -7,7 +7,7 @@ import { badOwnerToken, uploadNotFound } from '../errors.ts';
 import { findUpload } from '../find-upload.ts';
 
 /** Contract: DELETE /api/upload/<id>. In every state; the record first, then the blob. */
-export function deleteUpload(app: App, { uploads, blobs, logger }: FilesDeps) {
+export function deleteUpload(app: App, { uploads, blobs, logger, funnel }: FilesDeps) {
   const schema = {
     operationId: 'deleteUpload',
     tags: ['uploads'],
@@ -20,6 +20,7 @@ export function deleteUpload(app: App, { uploads, blobs, logger }: FilesDeps) {
     const upload = await findUpload(uploads, request.params.id);
     if (!tokenMatches(request.headers['x-owner-token'], upload.ownerHash)) throw badOwnerToken();
     if (!(await uploads.remove(upload.id))) throw uploadNotFound();
+    funnel('deleted');
     try {
       if ((await blobs.delete([upload.id])).length === 0) await uploads.blobsDeleted([upload.id]);
     } catch (err) {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { errorAnswers } from '@mayfly/shared/answers';
 import { serviceUnavailable } from '@mayfly/shared/errors';
 import { Token } from '@mayfly/shared/fields';
+import { recordUse } from '@mayfly/shared/telemetry/funnel';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import type { AvailableUpload } from '@mayfly/store/uploads';
 import Type from 'typebox';
@@ -13,7 +14,7 @@ import { keepLease, LEASE_SEC } from '../lease.ts';
 const Payload = Type.Unsafe<Readable>({ type: 'string', format: 'binary', description: 'the encrypted payload' });
 
 /** Contract: GET /api/download/<id>. Counts once, when the payload is open and about to flow. */
-export function download(app: App, { uploads, blobs, logger }: FilesDeps) {
+export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps) {
   const schema = {
     operationId: 'downloadFile',
     tags: ['uploads'],
@@ -38,7 +39,9 @@ export function download(app: App, { uploads, blobs, logger }: FilesDeps) {
 
     const payload = await openPayload(upload);
     try {
-      if (!(await uploads.claimDownload(upload.id, LEASE_SEC))) await refuse(upload.id);
+      const count = await uploads.claimDownload(upload.id, LEASE_SEC);
+      if (count === 0) await refuse(upload.id);
+      recordUse(funnel, count, upload.maxDownloads);
     } catch (error) {
       payload.destroy();
       throw error;
@@ -76,6 +79,7 @@ export function download(app: App, { uploads, blobs, logger }: FilesDeps) {
       logger.error({ err }, 'a download broke off at the blob store');
       uploads
         .returnDownload(id)
+        .then(() => funnel('given_back'))
         .catch((error: unknown) => logger.warn({ err: error }, 'a download was not given back'));
     });
   }

@@ -14,7 +14,7 @@ import { keepLease, LEASE_SEC } from '../lease.ts';
 import { readHeaders, type UploadHeaders, uploadHeaders } from './upload-headers.ts';
 
 /** Contract: POST /api/upload. Nothing exists for anyone until the last byte is stored. */
-export function upload(app: App, { uploads, blobs, limits, logger, newId = randomUUID }: FilesDeps) {
+export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId = randomUUID }: FilesDeps) {
   const headersSchema = uploadHeaders(limits);
   const names = Object.keys(headersSchema.properties);
 
@@ -59,12 +59,15 @@ export function upload(app: App, { uploads, blobs, limits, logger, newId = rando
         const upload = request.getDecorator<NewUpload>('newUpload');
         const { id, sizeBytes } = upload;
         await uploads.begin(upload, LEASE_SEC);
+        funnel('started');
         const endLease = keepLease(uploads, id, logger);
         try {
           const body = request.raw.iterator({ destroyOnReturn: false });
           await blobs.put(id, body, sizeBytes, clientGone(reply.raw));
           if (!(await uploads.publish(id))) throw serviceUnavailable(new Error('the upload was reaped on its way'));
+          funnel('finished');
         } catch (error) {
+          funnel('aborted');
           await takeBack(id, request.raw.complete && !(error instanceof LengthMismatch));
           if (error instanceof LengthMismatch || request.raw.errored) throw invalidRequest(LENGTH_MISMATCH);
           throw error;

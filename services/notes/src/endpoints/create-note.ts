@@ -50,7 +50,7 @@ function newNoteBody(limits: NotesDeps['limits']) {
 }
 
 /** Contract: POST /api/note. */
-export function createNote(app: App, { notes, limits, newId = randomUUID }: NotesDeps) {
+export function createNote(app: App, { notes, limits, funnel, newId = randomUUID }: NotesDeps) {
   const maxContentBytes = limits.NOTE_MAX_SIZE + GCM_ALLOWANCE_BYTES;
   app.route({
     method: 'POST',
@@ -73,6 +73,7 @@ export function createNote(app: App, { notes, limits, newId = randomUUID }: Note
       if (base64Bytes(body.encryptedContent) > maxContentBytes) throw noteTooLarge();
       const id = newId();
       const { expiresAt } = await notes.add({ id, ...toNewNote(body) });
+      funnel('finished');
       return reply.code(201).send({ id, expiresAt: expiresAt.toISOString() });
     },
   });

@@ -7,7 +7,7 @@ import { badOwnerToken, noteNotFound } from '../errors.ts';
 import { findNote } from '../find-note.ts';
 
 /** Contract: DELETE /api/note/<id>. In every state. */
-export function deleteNote(app: App, { notes }: NotesDeps) {
+export function deleteNote(app: App, { notes, funnel }: NotesDeps) {
   const schema = {
     operationId: 'deleteNote',
     tags: ['notes'],
@@ -20,6 +20,7 @@ export function deleteNote(app: App, { notes }: NotesDeps) {
     const note = await findNote(notes, request.params.id);
     if (!tokenMatches(request.headers['x-owner-token'], note.ownerHash)) throw badOwnerToken();
     if (!(await notes.remove(note.id))) throw noteNotFound();
+    funnel('deleted');
     return { ok: true as const };
   });
 }

@@ -1,6 +1,7 @@
 import { errorAnswers } from '@mayfly/shared/answers';
 import { invalidRequest } from '@mayfly/shared/errors';
 import { Token } from '@mayfly/shared/fields';
+import { recordUse } from '@mayfly/shared/telemetry/funnel';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, NotesDeps } from '../deps.ts';
@@ -15,7 +16,7 @@ const View = Type.Object({
 });
 
 /** Contract: POST /api/note/<id>/view. Counts one view; the last one erases the content. */
-export function view(app: App, { notes }: NotesDeps) {
+export function view(app: App, { notes, funnel }: NotesDeps) {
   const schema = {
     operationId: 'viewNote',
     tags: ['notes'],
@@ -37,7 +38,10 @@ export function view(app: App, { notes }: NotesDeps) {
     assertAvailable(note);
     if (!tokenMatches(request.body.authToken, note.authHash)) throw badAuthToken();
     const counted = await notes.claimView(note.id);
-    if (counted) return counted;
+    if (counted) {
+      recordUse(funnel, counted.viewCount, counted.maxViews);
+      return counted;
+    }
     const now = await findNote(notes, note.id); // somebody else took the last view, or the time or the owner came first
     throw noteGone(now.status === 'available' ? 'limit_reached' : now.status);
   });

@@ -1,0 +1,79 @@
+import { MayflyClient } from '@mayfly/client';
+import { nodeTransport } from '@mayfly/client/node';
+import type { RunningShape } from '../infra/shapes.ts';
+
+export type Sample = { name: string; labels: Record<string, string>; value: number };
+
+/** Everything that all processes of a running shape expose. */
+export async function scrape(running: RunningShape): Promise<Sample[]> {
+  const texts = await Promise.all(
+    running.processes.map(async ({ adminUrl }) => (await fetch(`${adminUrl}/metrics`)).text()),
+  );
+  return texts.flatMap(parse);
+}
+
+export function parse(text: string): Sample[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name = '', labels = '', value = ''] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text]);
+      return { name, labels: Object.fromEntries(pairs), value: Number(value) };
+    });
+}
+
+/** Names as a person writes them: a histogram's three series are one. */
+export function metricNames(samples: Sample[]): string[] {
+  const histograms = new Set(samples.flatMap(({ name }) => (name.endsWith('_bucket') ? [name.slice(0, -7)] : [])));
+  const names = samples.map(({ name }) => {
+    const base = name.replace(/_(bucket|count|sum)$/, '');
+    return histograms.has(base) ? base : name;
+  });
+  return [...new Set(names)].sort();
+}
+
+export type Canaries = { secret: string; values: string[] };
+
+/** Uses everything once, with values that must be seen nowhere but in the requests. Returns those values. */
+export async function useEverything(running: RunningShape, address: string): Promise<string[]> {
+  const transport = nodeTransport();
+  const sent: string[] = [];
+  const through = {
+    send: (request: Parameters<typeof transport.send>[0]) => {
+      const headers = { ...request.headers, 'x-forwarded-for': address };
+      for (const [name, value] of Object.entries(headers)) if (/token|salt/i.test(name)) sent.push(value);
+      if (typeof request.body === 'string') {
+        const fields: Record<string, unknown> = JSON.parse(request.body);
+        for (const name of ['authToken', 'ownerToken', 'salt', 'encryptedContent', 'encryptedMeta', 'nonce']) {
+          if (typeof fields[name] === 'string') sent.push(fields[name].slice(0, 40));
+        }
+      }
+      return transport.send({ ...request, headers });
+    },
+  };
+  const client = new MayflyClient({ baseUrl: running.baseUrl, transport: through });
+  const [fileName, text] = ['canary-file-name.txt', 'canary plaintext of a file '];
+  const bytes = new TextEncoder().encode(text.repeat(41_234));
+  const file = { name: fileName, size: bytes.length, stream: () => new Blob([bytes]).stream() };
+  const upload = await client.uploadFiles([file], { expireSec: 3600, maxDownloads: 2 });
+  const { payload } = await client.download(upload.link);
+  for await (const _ of payload); // to its end
+  const gone = await client.uploadFiles([file], { expireSec: 1, maxDownloads: 1 });
+  const note = await client.createNote('canary plaintext of a note', {
+    expireSec: 3600,
+    maxViews: 1,
+    password: 'canary word',
+  });
+  await client.viewNote(note.link, { password: 'guess' }).catch(() => {});
+  await client.viewNote(note.link, { password: 'canary word' });
+  await fetch(`${running.baseUrl}/api/info/${upload.id}?canary-query=1`);
+  await fetch(`${running.baseUrl}/d/${upload.id}?canary-query=2`);
+  await client.remove(upload, upload.ownerSecret);
+  return [
+    ...sent,
+    ...[upload, gone, note].flatMap(({ id, link, ownerSecret }) => [id, ownerSecret, link.split('#')[1] ?? '']),
+    ...[fileName, text.trim(), 'canary plaintext of a note', 'canary word', 'canary-query', address],
+    String(bytes.length),
+  ];
+}

@@ -18,6 +18,8 @@ export type CollectedSpan = {
   attributes: Record<string, string>;
 };
 
+export type Collector = Awaited<ReturnType<typeof startCollector>>;
+
 /** A collector that keeps what processes send (OTLP over HTTP): spans as JSON, everything as text for a search. */
 export async function startCollector() {
   const spans: CollectedSpan[] = [];

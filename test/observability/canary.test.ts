@@ -5,7 +5,9 @@ import { SHAPES, startShape } from '../infra/shapes.ts';
 import { useEverything } from './scrape.ts';
 
 describe.each(SHAPES)('canaries (%s)', (shape) => {
-  test('traces, metrics and logs hold no address, id, token, secret, size or plaintext', async () => {
+  test('traces, metrics and logs hold no address, id, token, secret, size or plaintext', {
+    timeout: 240_000,
+  }, async () => {
     await using collector = await startCollector();
     const settings = { ...collector.settings, LOG_LEVEL: 'trace', TRUST_PROXY: '1', TOKEN_FAILURES_MAX: '20' };
     const running = await startShape(shape, settings);

@@ -42,7 +42,7 @@ describe.each(SHAPES)('metrics (%s)', (shape) => {
     await useEverything(running, '203.0.113.77');
     await sleep(2_500); // a sweep has removed what has expired
     samples = await scrape(running);
-  });
+  }, 240_000);
   afterAll(() => running?.[Symbol.asyncDispose]());
 
   const total = (name: string, labels: Record<string, string> = {}) =>

@@ -12,7 +12,7 @@ export async function scrape(running: RunningShape): Promise<Sample[]> {
   return texts.flatMap(parse);
 }
 
-export function parse(text: string): Sample[] {
+function parse(text: string): Sample[] {
   return text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -32,8 +32,6 @@ export function metricNames(samples: Sample[]): string[] {
   });
   return [...new Set(names)].sort();
 }
-
-export type Canaries = { secret: string; values: string[] };
 
 /** Uses everything once, with values that must be seen nowhere but in the requests. Returns those values. */
 export async function useEverything(running: RunningShape, address: string): Promise<string[]> {

@@ -1,29 +1,30 @@
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import { describe, expect, test } from 'vitest';
-import { type CollectedSpan, spanTree, startCollector } from '../infra/collector.ts';
-import { SHAPES, startShape } from '../infra/shapes.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CollectedSpan, type Collector, spanTree, startCollector } from '../infra/collector.ts';
+import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 
 const SERVER = 2;
 const CLIENT = 3;
 
 describe.each(SHAPES)('traces (%s)', (shape) => {
+  let collector: Collector;
+  let running: RunningShape;
+  beforeAll(async () => {
+    collector = await startCollector();
+    running = await startShape(shape, collector.settings);
+  }, 240_000);
+  afterAll(async () => {
+    await running?.[Symbol.asyncDispose]();
+    await collector?.[Symbol.asyncDispose]();
+  });
+
   test('one upload is one trace over all hops, and a sweep is one, too', async () => {
-    await using collector = await startCollector();
-    await using running = await startShape(shape, collector.settings);
     const client = new MayflyClient({ baseUrl: running.baseUrl, transport: nodeTransport() });
     const file = { name: 'a.bin', size: 100_000, stream: () => new Blob([new Uint8Array(100_000)]).stream() };
     await client.uploadFiles([file], { expireSec: 60, maxDownloads: 1 });
 
-    const isPublicUpload = ({ name, attributes }: CollectedSpan) =>
-      name === 'POST /api/upload' && attributes['mayfly.service'] === 'gateway';
-    const names = (spans: CollectedSpan[]) => spans.map(({ name }) => name);
-    const trace = await collector.trace(
-      isPublicUpload,
-      (spans) =>
-        ['uploads.begin', 'put', 'uploads.publish', 'limits.admit'].every((name) => names(spans).includes(name)) &&
-        names(spans).filter((name) => name === 'POST /api/upload').length === 2,
-    );
+    const trace = await collector.trace(isPublicUpload, isWholeUpload);
     console.log(`${shape}\n${spanTree(trace)}`);
     const by = (name: string, service?: string) =>
       trace.find((span) => span.name === name && (!service || span.attributes['mayfly.service'] === service));
@@ -46,15 +47,13 @@ describe.each(SHAPES)('traces (%s)', (shape) => {
 
     const job = await collector.trace(
       ({ name }) => name === 'job sweep',
-      (spans) => names(spans).includes('notes.endTombstones') && names(spans).includes('job sweep'),
+      (spans) => spans.some(({ name }) => name === 'notes.endTombstones') && spans.some(isSweep),
     );
-    const root = job.find(({ name }) => name === 'job sweep');
+    const root = job.find(isSweep);
     expect(job.filter(({ parentSpanId }) => parentSpanId === root?.spanId).length).toBe(job.length - 1);
   });
 
   test('what a client says about traces counts for nothing, and lines of the log carry the trace', async () => {
-    await using collector = await startCollector();
-    await using running = await startShape(shape, collector.settings);
     const forged = '0af7651916cd43dd8448eb211c80319c';
     const headers = { traceparent: `00-${forged}-b7ad6b7169203331-01`, baggage: 'a=b' };
     await fetch(`${running.baseUrl}/api/config`, { headers });
@@ -68,13 +67,27 @@ describe.each(SHAPES)('traces (%s)', (shape) => {
     const traced = collector.spans.map(({ traceId }) => traceId);
     expect(traced).toContain(JSON.parse(line ?? '{}').trace_id);
   });
-
-  test('what is still unsent is sent at the end', async () => {
-    await using collector = await startCollector();
-    const running = await startShape(shape, { ...collector.settings, OTEL_BSP_SCHEDULE_DELAY: '600000' });
-    await fetch(`${running.baseUrl}/api/info/00000000-0000-4000-8000-000000000000`);
-    expect(collector.spans.filter(({ name }) => name === 'GET /api/info/:id')).toEqual([]);
-    await running[Symbol.asyncDispose]();
-    expect(collector.spans.map(({ name }) => name)).toContain('GET /api/info/:id');
-  });
 });
+
+test('what is still unsent is sent at the end', { timeout: 240_000 }, async () => {
+  await using collector = await startCollector();
+  const running = await startShape('all', { ...collector.settings, OTEL_BSP_SCHEDULE_DELAY: '600000' });
+  await fetch(`${running.baseUrl}/api/info/00000000-0000-4000-8000-000000000000`);
+  expect(collector.spans.filter(({ name }) => name === 'GET /api/info/:id')).toEqual([]);
+  await running[Symbol.asyncDispose]();
+  expect(collector.spans.map(({ name }) => name)).toContain('GET /api/info/:id');
+});
+
+function isPublicUpload({ name, attributes }: CollectedSpan) {
+  return name === 'POST /api/upload' && attributes['mayfly.service'] === 'gateway';
+}
+
+function isWholeUpload(spans: CollectedSpan[]) {
+  const names = spans.map(({ name }) => name);
+  const isThere = ['uploads.begin', 'put', 'uploads.publish', 'limits.admit'].every((name) => names.includes(name));
+  return isThere && names.filter((name) => name === 'POST /api/upload').length === 2;
+}
+
+function isSweep({ name }: CollectedSpan) {
+  return name === 'job sweep';
+}

@@ -49,6 +49,7 @@ export function createApp(options: {
     logController: new LogController({ disableRequestLogging: true }), // the gateway writes the line per request
     trustProxy: trusted(options.trustProxy ?? 0),
     exposeHeadRoutes: false,
+    return503OnClosing: false, // what comes on an open connection while the server closes is served like the rest
     requestIdHeader: options.isPublic ? false : 'x-request-id',
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: 16_384 },

@@ -78,6 +78,11 @@ export const adminSettings = {
   ADMIN_HOST: text('127.0.0.1', 'address that the admin port listens on; never a public one'),
 };
 
+export const drainSettings = {
+  DRAIN_MS: count('0', 'milliseconds that a process asked to stop goes on serving while it says that it is not ready'),
+  DRAIN_GRACE_MS: count('30000', 'milliseconds that running requests then have to finish'),
+};
+
 export const corsSettings = {
   CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
 };

@@ -2,6 +2,7 @@ import {
   adminSettings,
   blobSettings,
   databaseSettings,
+  drainSettings,
   httpSettings,
   portSettings,
   uploadSettings,
@@ -16,4 +17,5 @@ export const settings = {
   ...databaseSettings,
   ...blobSettings,
   ...adminSettings,
+  ...drainSettings,
 };

@@ -1,6 +1,7 @@
 import {
   adminSettings,
   corsSettings,
+  drainSettings,
   gatewaySettings,
   httpSettings,
   limitSettings,
@@ -19,6 +20,7 @@ export const settings = {
   ...noteSettings,
   ...redisSettings,
   ...adminSettings,
+  ...drainSettings,
   ...corsSettings,
   ...limitSettings,
 };

@@ -1,4 +1,11 @@
-import { adminSettings, databaseSettings, httpSettings, noteSettings, portSettings } from '@mayfly/shared/settings';
+import {
+  adminSettings,
+  databaseSettings,
+  drainSettings,
+  httpSettings,
+  noteSettings,
+  portSettings,
+} from '@mayfly/shared/settings';
 
 export { buildNotes } from './app.ts';
 
@@ -8,4 +15,5 @@ export const settings = {
   ...noteSettings,
   ...databaseSettings,
   ...adminSettings,
+  ...drainSettings,
 };

@@ -1,5 +1,6 @@
 import { openAdmin } from '@mayfly/shared/admin';
 import { loadConfig } from '@mayfly/shared/config';
+import { drainServer } from '@mayfly/shared/drain-server';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openDatabase } from '@mayfly/store/postgres/database';
@@ -15,5 +16,6 @@ await runProcess(async (untilStopped) => {
   const admin = stack.use(await openAdmin(config, { isReady: () => notes.check(), logger }));
   const app = stack.use(buildNotes({ notes, limits: config, logger }));
   await app.listen({ host: config.HOST, port: config.PORT });
-  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+  logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
+  await drainServer(app, config, logger);
 });

@@ -31,6 +31,7 @@ RUN if [ -d apps/web ]; then \
 # Node and the system below it, without package managers, headers and manuals. The list of Debian packages stays: scanners read it.
 FROM ${NODE_IMAGE} AS node
 RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/yarn* /root/.npm /root/.cache /tmp/* \
+      /var/cache/apt/* /var/lib/apt/lists/* \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/bin/docker-entrypoint.sh
 
 # Copied into one layer, so that what was removed is not carried along.

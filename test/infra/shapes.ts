@@ -100,7 +100,7 @@ const PORTS = 50;
 const FIRST_PORT = 20_000 + (process.pid % 200) * PORTS;
 let portsGiven = 0;
 
-async function unusedPort(): Promise<number> {
+export async function unusedPort(): Promise<number> {
   for (let tries = 0; tries < 2 * PORTS; tries++) {
     const port = FIRST_PORT + (portsGiven++ % PORTS);
     if ((await portProblem(port, '127.0.0.1')) === undefined) return port;
@@ -133,7 +133,7 @@ export async function migrateTables(env: Record<string, string>) {
 
 /** One process of the service by itself, as a test sets it up. */
 export async function startProcess(name: string, settings: Record<string, string>): Promise<ServiceProcess> {
-  const [port, adminPort] = [await unusedPort(), await unusedPort()];
+  const [port, adminPort] = [settings.PORT ?? (await unusedPort()), await unusedPort()];
   const env = { ...TEST_SETTINGS, ...settings, PORT: String(port), ADMIN_PORT: String(adminPort) };
   return spawnService(name, env);
 }
@@ -157,7 +157,7 @@ function spawnService(name: string, env: Record<string, string>): ServiceProcess
     name,
     child: launch(),
     output: () => output,
-    url: `http://127.0.0.1:${env.PORT}`,
+    url: `http://${env.HOST}:${env.PORT}`,
     adminUrl: `http://127.0.0.1:${env.ADMIN_PORT}`,
     restart: () => {
       service.child = launch();

@@ -6,6 +6,7 @@ import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, Log
 import type { RouteDocs } from './describe-api.ts';
 import { drain } from './drain.ts';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, serviceUnavailable, Unavailable } from './errors.ts';
+import { closeOnlyIdle } from './idle-connections.ts';
 import type { Logger } from './logger.ts';
 import { logOutage } from './outage-log.ts';
 
@@ -80,6 +81,7 @@ export function createApp(options: {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  closeOnlyIdle(app.server);
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request) => {
     throw options.notFound?.(request) ?? new HttpError(404);

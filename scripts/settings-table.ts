@@ -12,7 +12,7 @@ import { settings as notes } from '../services/notes/src/index.ts';
 type Settings = Record<string, Setting<unknown>>;
 
 /** What each process reads. A later entry of a name wins in `all`, as in its main.ts. */
-const PROCESSES: Record<string, Settings> = {
+export const PROCESSES: Record<string, Settings> = {
   all: { ...files, ...notes, ...janitor, ...gateway, ...gatewaySettings(false) },
   gateway: { ...splitSettings, ...gatewaySettings(false) },
   files,

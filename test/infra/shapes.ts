@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { portProblem } from '@mayfly/local-stores/ports';
 import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
 import { diskBlobs, s3Blobs, type TestBlobs } from './blobs.ts';
+import { attach, deployment } from './deployment.ts';
 
 /**
  * `all`: one process, blobs on the disk. `split`: gateway, files and notes (each twice) and the janitor, as processes of
- * their own, blobs on S3.
+ * their own, blobs on S3. `deployed`: what TEST_DEPLOYMENT names, with the settings that it has.
  */
-export type Shape = 'all' | 'split';
-export const SHAPES: Shape[] = ['all', 'split'];
+export type Shape = 'all' | 'split' | 'deployed';
+export const SHAPES: Shape[] = deployment() ? ['deployed'] : ['all', 'split'];
 
 export type ServiceProcess = {
   name: string;
@@ -56,6 +57,8 @@ const TEST_SETTINGS = {
 
 /** Starts the service in one of its shapes on stores of its own. */
 export async function startShape(shape: Shape, settings: Record<string, string> = {}): Promise<RunningShape> {
+  const running = shape === 'deployed' ? deployment() : undefined;
+  if (running) return attach(running);
   const stack = new AsyncDisposableStack();
   const [database, redis, blobs] = [
     stack.use(await freshDatabase()),

@@ -24,10 +24,8 @@ if (!isWanted || problem) {
   );
 }
 
-/** Those that need an address and ways to the stores, and no processes to look into. */
-const SUITES = ['uploads', 'notes', 'counting', 'main-job', 'bad-input', 'reference'].map(
-  (name) => `test/end-to-end/${name}.test.ts`,
-);
+/** Those that need an address and ways to the stores, and no processes to look into nor settings other than override.yaml's. */
+const SUITES = ['uploads', 'notes', 'counting', 'main-job'].map((name) => `test/end-to-end/${name}.test.ts`);
 
 describe.skipIf(!isWanted || problem)('docker compose up', { timeout: 900_000 }, () => {
   let project: Project;
@@ -146,7 +144,7 @@ describe.skipIf(!isWanted || problem)('docker compose up', { timeout: 900_000 },
 
   test('operators’ commands run in the image', async () => {
     const facts = JSON.parse(await project.exec('janitor', 'node', 'services/janitor/src/admin.ts', 'stats', '--json'));
-    expect(facts).toMatchObject({ waiting: expect.anything() });
+    expect(facts.uploads.map(({ state }: { state: string }) => state)).toContain('available');
   });
 
   test('everything is there after a restart of everything', async () => {

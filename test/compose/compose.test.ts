@@ -15,19 +15,20 @@ import { engineProblem, openProject, type Project } from './project.ts';
 // TEST_COMPOSE=yes npm test -- test/compose: builds the image, starts all of docker-compose.yml, and takes minutes.
 
 const root = resolve(import.meta.dirname, '../..');
-const problem = await engineProblem();
 const isWanted = process.env.TEST_COMPOSE === 'yes';
-if (!isWanted || problem) {
-  const why = problem ?? 'TEST_COMPOSE=yes npm test -- test/compose runs it';
+const problem = isWanted ? await engineProblem() : undefined;
+if (problem) throw new Error(`TEST_COMPOSE=yes needs a Docker engine with Compose: ${problem}`);
+if (!isWanted) {
   console.log(
-    `docker-compose.yml is not started here: ${why}. Local processes are tested in its place (test/end-to-end).`,
+    'docker-compose.yml is not started: TEST_COMPOSE=yes npm test -- test/compose does it, where there is a Docker engine.',
+    'Local processes are tested in its place (test/end-to-end).',
   );
 }
 
 /** Those that need an address and ways to the stores, and no processes to look into nor settings other than override.yaml's. */
 const SUITES = ['uploads', 'notes', 'counting', 'main-job'].map((name) => `test/end-to-end/${name}.test.ts`);
 
-describe.skipIf(!isWanted || problem)('docker compose up', { timeout: 900_000 }, () => {
+describe.skipIf(!isWanted)('docker compose up', { timeout: 900_000 }, () => {
   let project: Project;
   let api: Api;
   let deployment: Deployment;

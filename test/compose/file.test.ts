@@ -63,7 +63,8 @@ describe.each(own)('%s, of the image', (name, service) => {
 test('no password is in the file', () => {
   for (const [name, { environment = {} }] of services) {
     for (const [key, value] of Object.entries(environment)) {
-      if (/PASSWORD|SECRET|KEY|_URL_FILE/.test(key)) expect(value, `${name} ${key}`).toMatch(/^\/run\/mayfly\/|^\$\{\w+:-\}$/);
+      if (/PASSWORD|SECRET|KEY|_URL_FILE/.test(key))
+        expect(value, `${name} ${key}`).toMatch(/^\/run\/mayfly\/|^\$\{\w+:-\}$/);
     }
   }
 });

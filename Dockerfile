@@ -14,11 +14,10 @@ WORKDIR /app
 # What runs, and nothing that only tests or builds: the packages that the one-process shape needs are all there are.
 FROM tools AS server
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
-COPY libs/shared libs/shared
-COPY libs/store libs/store
+COPY libs libs
 COPY services services
-RUN pnpm install --prod --frozen-lockfile --filter "@mayfly/all..." \
- && rm -rf services/*/test services/*/bench libs/*/test
+RUN pnpm install --prod --frozen-lockfile --filter-prod "@mayfly/all..." \
+ && rm -rf services/*/test services/*/bench libs/*/test libs/client libs/local-stores
 
 # The web pages, where this checkout has them; an empty folder otherwise.
 FROM tools AS web
@@ -28,11 +27,12 @@ RUN if [ -d apps/web ]; then \
     fi \
  && mkdir -p apps/web/dist
 
-# Node and the system below it, without package managers, headers and manuals. The list of Debian packages stays: scanners read it.
+# Node and the system below it, without package managers, headers, manuals, and programs that become root. The list of Debian packages stays: scanners read it.
 FROM ${NODE_IMAGE} AS node
 RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/yarn* /root/.npm /root/.cache /tmp/* \
       /var/cache/apt/* /var/lib/apt/lists/* \
-      /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/bin/docker-entrypoint.sh
+      /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/bin/docker-entrypoint.sh \
+ && find / -xdev -perm /6000 -type f -exec chmod ug-s {} +
 
 # Copied into one layer, so that what was removed is not carried along.
 FROM scratch

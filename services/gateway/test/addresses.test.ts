@@ -40,7 +40,7 @@ onLinux('requests go to all addresses in turns, under the name', async () => {
   await using service = await start(3);
   for (let i = 0; i < 30; i++) expect(await service.ask()).toBe(200);
   expect(service.hits()).toEqual([10, 10, 10]);
-  expect(service.name.asked).toBe(1);
+  expect(service.name.asked).toBeLessThan(10); // at most once every two seconds
   expect(service.replicas[1]?.received[0]).toMatch(/^host: files\.test:\d+\r$/im);
 });
 

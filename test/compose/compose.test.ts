@@ -55,6 +55,7 @@ describe.skipIf(!isWanted)('docker compose up', { timeout: 900_000 }, () => {
     expect(await project.exec('files', 'sh', '-c', 'ls -d node_modules/.pnpm/vitest* test 2>/dev/null || true')).toBe(
       '',
     );
+    expect(await project.exec('files', 'sh', '-c', 'find / -xdev -perm /6000 -type f 2>/dev/null || true')).toBe('');
     await expect(project.exec('files', 'touch', '/app/x')).rejects.toThrow(/Read-only file system/);
     expect(await project.exec('files', 'id', '-u')).toBe('1000');
   });

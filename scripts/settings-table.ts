@@ -12,7 +12,7 @@ import { settings as notes } from '../services/notes/src/index.ts';
 type Settings = Record<string, Setting<unknown>>;
 
 /** What each process reads. A later entry of a name wins in `all`, as in its main.ts. */
-const PROCESSES: Record<string, Settings> = {
+export const PROCESSES: Record<string, Settings> = {
   all: { ...files, ...notes, ...janitor, ...gateway, ...gatewaySettings(false) },
   gateway: { ...splitSettings, ...gatewaySettings(false) },
   files,
@@ -68,7 +68,7 @@ export function tableOf(document: string): string {
 
 export function exampleText(): string {
   const intro =
-    '# Copy this file to .env and take the # away from what you change: npm start reads it.\n' +
+    '# Copy this file to .env and take the # away from what you change: npm start and docker compose read it.\n' +
     '# A variable of the environment wins over this file. docs/settings.md has the same as a table.\n';
   const entries = settingRows().map(({ name, shape, about }) => {
     const fallback = PROCESSES.all?.[name]?.fallback ?? PROCESSES.gateway?.[name]?.fallback ?? '';

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { guard } from '@mayfly/local-stores/guardian';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { identify, stopProcess } from '@mayfly/local-stores/process-identity';
+import { drainSettings } from '@mayfly/shared/settings';
 
 export type RunningApp = AsyncDisposable & {
   pid: number;
@@ -13,7 +14,8 @@ export type RunningApp = AsyncDisposable & {
 
 const HEALTHY_WITHIN_MS = 60_000;
 /** Longer than the service lets running transfers take. */
-const DRAIN_MS = 35_000;
+const drainMs = ({ DRAIN_MS, DRAIN_GRACE_MS }: NodeJS.ProcessEnv) =>
+  (Number(DRAIN_MS) || 0) + Number(DRAIN_GRACE_MS || drainSettings.DRAIN_GRACE_MS.fallback) + 5_000;
 
 /** A small young generation: a third less memory, at no cost that was seen. Decision 72. */
 const NODE_ARGS = ['--max-semi-space-size=4'];
@@ -39,7 +41,7 @@ export function startApp(entry: string, env: NodeJS.ProcessEnv): RunningApp {
     [Symbol.asyncDispose]: async () => {
       if (identity)
         await stopProcess(identity, [
-          ['SIGTERM', DRAIN_MS],
+          ['SIGTERM', drainMs(env)],
           ['SIGKILL', 5_000],
         ]);
       guardian.dismiss();

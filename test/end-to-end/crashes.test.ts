@@ -159,7 +159,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
     });
   });
 
-  test('at random, again and again, under load', async () => {
+  test('at random, again and again, under load', { timeout: 240_000 }, async () => {
     const janitor = await site.start('janitor');
     const victims = [files, files, janitor];
     const seen = { uploaded: 0, downloaded: 0, deleted: 0, broken: 0, kills: 0 };

@@ -57,9 +57,8 @@ function openFiles(pid: number | undefined): string[] {
   });
 }
 
-/** A bucket of its own, reached over a way that can be cut. */
-export async function s3Blobs(): Promise<TestBlobs> {
-  const settings = testS3Settings();
+/** A bucket of its own, reached over a way that can be cut; or somebody else's, which stays. */
+export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}): Promise<TestBlobs> {
   const { hostname, port } = new URL(settings.S3_ENDPOINT);
   const way = await breakableWay(hostname, Number(port));
   const bucket = settings.S3_BUCKET;
@@ -96,6 +95,7 @@ export async function s3Blobs(): Promise<TestBlobs> {
     openIn: () => way.connections(),
     async [Symbol.asyncDispose]() {
       await way[Symbol.asyncDispose]();
+      if (!isOwn) return;
       const left = await names().catch(() => []); // no service has made the bucket
       if (left.length > 0) await client.removeObjects(bucket, left);
       await client.removeBucket(bucket).catch(() => {}); // the same

@@ -2,26 +2,56 @@ import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
 import { startS3 } from './s3.ts';
 
-/** Starts the stores that TEST_DATABASE_URL, TEST_REDIS_URL and TEST_S3_URL do not name, for all tests of a run. */
+type Started = AsyncDisposable & { url: string; about: string };
+
+/** Stores as processes of this machine: what it has, or what comes with the dependencies. */
+const PROCESSES: Record<string, () => Promise<Started>> = {
+  PostgreSQL: async () => {
+    const store = await startPostgres({ maxConnections: 200 });
+    return { ...store, about: `18 on port ${store.port}, started for the tests` };
+  },
+  Redis: async () => {
+    const store = await startRedis();
+    return { ...store, about: `${store.version} on port ${store.port}, started for the tests` };
+  },
+  S3: startS3,
+};
+
+const VARIABLES: Record<string, string> = {
+  PostgreSQL: 'TEST_DATABASE_URL',
+  Redis: 'TEST_REDIS_URL',
+  S3: 'TEST_S3_URL',
+};
+
+/** Loaded only when asked for: it needs an engine. */
+async function containers(): Promise<typeof PROCESSES> {
+  const { containerMinio, containerPostgres, containerRedis } = await import('./containers.ts');
+  return { PostgreSQL: containerPostgres, Redis: containerRedis, S3: containerMinio };
+}
+
+/**
+ * Starts the stores that TEST_DATABASE_URL, TEST_REDIS_URL and TEST_S3_URL do not name, for all tests of a run: as processes, or
+ * with TEST_STORES=containers in containers. Prints which way it went.
+ */
 export default async function setup(): Promise<() => Promise<void>> {
   const { env } = process;
   // npm test was killed: nobody waits for the result. The stores' guardians clean up.
   process.once('disconnect', () => process.exit(1));
   process.channel?.unref(); // listening alone must not keep vitest alive
+  const ways = ['', 'processes', 'containers'];
+  if (!ways.includes(env.TEST_STORES ?? '')) throw new Error('TEST_STORES must be processes or containers.');
+  const start = env.TEST_STORES === 'containers' ? await containers() : PROCESSES;
   const stack = new AsyncDisposableStack();
-  const [postgres, redis, s3] = await Promise.all([
-    env.TEST_DATABASE_URL ? undefined : startPostgres({ maxConnections: 200 }).then((store) => stack.use(store)),
-    env.TEST_REDIS_URL ? undefined : startRedis().then((store) => stack.use(store)),
-    env.TEST_S3_URL ? undefined : startS3().then((store) => stack.use(store)),
-  ]);
-  // Workers are started later and inherit the environment.
-  if (postgres) env.TEST_DATABASE_URL = postgres.url;
-  if (redis) env.TEST_REDIS_URL = redis.url;
-  if (s3) env.TEST_S3_URL = s3.url;
-  console.log(
-    `Stores: PostgreSQL ${postgres ? `18 on port ${postgres.port}, started for the tests` : 'from TEST_DATABASE_URL'};`,
-    `Redis ${redis ? `${redis.version} on port ${redis.port}, started for the tests` : 'from TEST_REDIS_URL'};`,
-    `S3 ${s3 ? s3.about : 'from TEST_S3_URL'}`,
+  const abouts = await Promise.all(
+    Object.entries(VARIABLES).map(async ([name, variable]) => {
+      if (env[variable]) return `${name} from ${variable}`;
+      const store = await start[name]?.();
+      if (!store) throw new Error(`${name} cannot be started`);
+      stack.use(store);
+      env[variable] = store.url; // workers are started later and inherit the environment
+      return `${name} ${store.about}`;
+    }),
   );
+  console.log(`Stores: ${abouts.join('; ')}`);
   return () => stack.disposeAsync();
 }

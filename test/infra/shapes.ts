@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { portProblem } from '@mayfly/local-stores/ports';
 import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
 import { diskBlobs, s3Blobs, type TestBlobs } from './blobs.ts';
+import { attach, deployment } from './deployment.ts';
 
 /**
  * `all`: one process, blobs on the disk. `split`: gateway, files and notes (each twice) and the janitor, as processes of
- * their own, blobs on S3.
+ * their own, blobs on S3. `deployed`: what TEST_DEPLOYMENT names, with the settings that it has.
  */
-export type Shape = 'all' | 'split';
-export const SHAPES: Shape[] = ['all', 'split'];
+export type Shape = 'all' | 'split' | 'deployed';
+export const SHAPES: Shape[] = deployment() ? ['deployed'] : ['all', 'split'];
 
 export type ServiceProcess = {
   name: string;
@@ -56,6 +57,8 @@ const TEST_SETTINGS = {
 
 /** Starts the service in one of its shapes on stores of its own. */
 export async function startShape(shape: Shape, settings: Record<string, string> = {}): Promise<RunningShape> {
+  const running = shape === 'deployed' ? deployment() : undefined;
+  if (running) return attach(running);
   const stack = new AsyncDisposableStack();
   const [database, redis, blobs] = [
     stack.use(await freshDatabase()),
@@ -100,7 +103,7 @@ const PORTS = 50;
 const FIRST_PORT = 20_000 + (process.pid % 200) * PORTS;
 let portsGiven = 0;
 
-async function unusedPort(): Promise<number> {
+export async function unusedPort(): Promise<number> {
   for (let tries = 0; tries < 2 * PORTS; tries++) {
     const port = FIRST_PORT + (portsGiven++ % PORTS);
     if ((await portProblem(port, '127.0.0.1')) === undefined) return port;
@@ -133,7 +136,7 @@ export async function migrateTables(env: Record<string, string>) {
 
 /** One process of the service by itself, as a test sets it up. */
 export async function startProcess(name: string, settings: Record<string, string>): Promise<ServiceProcess> {
-  const [port, adminPort] = [await unusedPort(), await unusedPort()];
+  const [port, adminPort] = [settings.PORT ?? (await unusedPort()), await unusedPort()];
   const env = { ...TEST_SETTINGS, ...settings, PORT: String(port), ADMIN_PORT: String(adminPort) };
   return spawnService(name, env);
 }
@@ -157,7 +160,7 @@ function spawnService(name: string, env: Record<string, string>): ServiceProcess
     name,
     child: launch(),
     output: () => output,
-    url: `http://127.0.0.1:${env.PORT}`,
+    url: `http://${env.HOST}:${env.PORT}`,
     adminUrl: `http://127.0.0.1:${env.ADMIN_PORT}`,
     restart: () => {
       service.child = launch();

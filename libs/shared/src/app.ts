@@ -6,6 +6,7 @@ import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, Log
 import type { RouteDocs } from './describe-api.ts';
 import { drain } from './drain.ts';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, serviceUnavailable, Unavailable } from './errors.ts';
+import { closeOnlyIdle } from './idle-connections.ts';
 import type { Logger } from './logger.ts';
 import { logOutage } from './outage-log.ts';
 import { observeRequests } from './telemetry/requests.ts';
@@ -52,6 +53,7 @@ export function createApp(options: {
     logController: new LogController({ disableRequestLogging: true }), // the gateway writes the line per request
     trustProxy: trusted(options.trustProxy ?? 0),
     exposeHeadRoutes: false,
+    return503OnClosing: false, // what comes on an open connection while the server closes is served like the rest
     requestIdHeader: options.isPublic ? false : 'x-request-id',
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: 16_384 },
@@ -83,6 +85,7 @@ export function createApp(options: {
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   if (options.service) observeRequests(app, { service: options.service, isPublic: options.isPublic ?? false });
+  closeOnlyIdle(app.server);
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request) => {
     throw options.notFound?.(request) ?? new HttpError(404);

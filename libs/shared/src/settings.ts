@@ -88,6 +88,11 @@ export const telemetrySettings = {
   OTEL_SDK_DISABLED: choice(['true', 'false'], 'false', 'whether metrics and traces are off altogether'),
 };
 
+export const drainSettings = {
+  DRAIN_MS: count('0', 'milliseconds that a process asked to stop goes on serving while it says that it is not ready'),
+  DRAIN_GRACE_MS: count('30000', 'milliseconds that running requests then have to finish'),
+};
+
 export const corsSettings = {
   CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
 };

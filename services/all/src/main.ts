@@ -3,6 +3,7 @@ import { settings as gatewaySettings, localUpstream, openGateway } from '@mayfly
 import { settings as janitorSettings, observeStats, openSweep, startJanitor } from '@mayfly/janitor';
 import { buildNotes, settings as notesSettings } from '@mayfly/notes';
 import { loadConfig } from '@mayfly/shared/config';
+import { drainServer } from '@mayfly/shared/drain-server';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
@@ -44,5 +45,6 @@ await runProcess(async (untilStopped) => {
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
   const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger });
   await app.listen({ host: config.HOST, port: config.PORT });
-  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+  logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
+  await drainServer(app, config, logger);
 });

@@ -2,6 +2,7 @@ import {
   adminSettings,
   blobSettings,
   databaseSettings,
+  drainSettings,
   httpSettings,
   portSettings,
   telemetrySettings,
@@ -18,4 +19,5 @@ export const settings = {
   ...blobSettings,
   ...adminSettings,
   ...telemetrySettings,
+  ...drainSettings,
 };

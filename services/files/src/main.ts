@@ -1,5 +1,6 @@
 import { openAdmin } from '@mayfly/shared/admin';
 import { loadConfig } from '@mayfly/shared/config';
+import { drainServer } from '@mayfly/shared/drain-server';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
@@ -21,5 +22,6 @@ await runProcess(async (untilStopped) => {
   const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
   const app = stack.use(buildFiles({ uploads, blobs, limits: config, logger }));
   await app.listen({ host: config.HOST, port: config.PORT });
-  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+  logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
+  await drainServer(app, config, logger);
 });

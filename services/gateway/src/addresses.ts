@@ -10,14 +10,18 @@ export type Lookup = (host: string) => Promise<LookupAddress[]>;
 /** One replica of a service. */
 export type Replica = {
   address: string;
+  /** Another one takes its place when the replica says that it leaves. */
   pool: Pool;
   /** When it last could not be reached; undefined while it can. */
   awaySince: number | undefined;
+  /** When it last said that it leaves; undefined when it never did. */
+  leavingSince: number | undefined;
 };
 
 const FRESH_MS = 2_000;
 const LOOKUP_MS = 500;
 const AVOID_MS = 1_000;
+const LEAVING_MS = 5_000;
 
 const systemLookup: Lookup = (host) => dns.lookup(host, { all: true });
 
@@ -55,9 +59,13 @@ export function openAddresses(url: string, logger: Logger, lookup: Lookup = syst
     const wanted = new Map(found.map((one) => [one.address, one]));
     for (const [address, { pool }] of known) {
       // What runs there runs to its end.
-      if (!wanted.has(address)) pool.close().catch((err: unknown) => logger.info({ err }, 'a replica did not close'));
+      if (!wanted.has(address)) closePool(pool);
     }
     replicas = [...wanted.values()].map((one) => known.get(one.address) ?? replica(url, one));
+  }
+
+  function closePool(pool: Pool) {
+    pool.close().catch((err: unknown) => logger.info({ err }, 'a replica did not close'));
   }
 
   async function current(): Promise<Replica[]> {
@@ -71,14 +79,27 @@ export function openAddresses(url: string, logger: Logger, lookup: Lookup = syst
 
   return {
     current,
-    /** The next replica in turn; one that could not be reached a moment ago only when no other is left. */
-    async next(): Promise<Replica> {
-      const all = await current();
+    /**
+     * The next replica in turn, but for those that were tried; one that leaves or could not be reached a moment ago only when
+     * no other is left. Undefined when all were tried.
+     */
+    async next(tried: ReadonlySet<Replica> = new Set()): Promise<Replica | undefined> {
+      const all = (await current()).filter((one) => !tried.has(one));
       const now = performance.now();
-      const reachable = all.filter(({ awaySince = Number.NEGATIVE_INFINITY }) => now - awaySince > AVOID_MS);
-      const choice = reachable.length > 0 ? reachable : all;
-      turn = (turn + 1) % choice.length;
-      return choice[turn] as Replica; // current() rejects rather than have none
+      const isWithin = (ms: number, since = Number.NEGATIVE_INFINITY) => now - since <= ms;
+      const reachable = all.filter(({ awaySince }) => !isWithin(AVOID_MS, awaySince));
+      const staying = reachable.filter(({ leavingSince }) => !isWithin(LEAVING_MS, leavingSince));
+      const choice = [staying, reachable, all].find((some) => some.length > 0) ?? [];
+      turn = (turn + 1) % Math.max(choice.length, 1);
+      return choice[turn];
+    },
+    /** It said that it ends its connections: its kept ones are given up, so that no request meets one that is just closing. */
+    leaves(one: Replica) {
+      const now = performance.now();
+      if (now - (one.leavingSince ?? Number.NEGATIVE_INFINITY) <= LEAVING_MS) return;
+      one.leavingSince = now;
+      closePool(one.pool);
+      one.pool = openPool(url, one);
     },
     async close() {
       await Promise.all(replicas.map(({ pool }) => pool.close()));
@@ -86,10 +107,15 @@ export function openAddresses(url: string, logger: Logger, lookup: Lookup = syst
   };
 }
 
-function replica(url: string, { address, family }: LookupAddress): Replica {
+function replica(url: string, found: LookupAddress): Replica {
+  return { address: found.address, pool: openPool(url, found), awaySince: undefined, leavingSince: undefined };
+}
+
+function openPool(url: string, { address }: { address: string }): Pool {
+  const family = isIP(address);
   const pinned: LookupFunction = (_host, { all }, done) =>
     all ? done(null, [{ address, family }]) : done(null, address, family);
-  const pool = new Pool(new URL(url).origin, {
+  return new Pool(new URL(url).origin, {
     connections: MOST_REQUESTS,
     pipelining: 1,
     connect: { timeout: 2_000, lookup: pinned },
@@ -98,7 +124,6 @@ function replica(url: string, { address, family }: LookupAddress): Replica {
     keepAliveTimeout: 10_000, // well below the services' 75 s, so that no request meets a closing connection
     keepAliveMaxTimeout: 30_000,
   });
-  return { address, pool, awaySince: undefined };
 }
 
 /** A request over this is refused: it would wait for as long as the others stay. */

@@ -1,4 +1,5 @@
 import { loadConfig } from '@mayfly/shared/config';
+import { drainServer } from '@mayfly/shared/drain-server';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
@@ -17,5 +18,6 @@ await runProcess(async (untilStopped) => {
   };
   const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger });
   await app.listen({ host: config.HOST, port: config.PORT });
-  logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
+  logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
+  await drainServer(app, config, logger);
 });

@@ -23,12 +23,24 @@ export function remoteUpstream(url: string, logger: Logger, lookup?: Lookup): Up
   const addresses = openAddresses(url, logger, lookup);
   const replicaAway = changes(logger, url);
 
-  async function handle(request: IncomingMessage, response: ServerResponse) {
+  async function handle(request: IncomingMessage, response: ServerResponse, tried = new Map<Replica, Error>()) {
     try {
-      const replica = await addresses.next();
+      const replica = await addresses.next(new Set(tried.keys()));
       if (response.destroyed) return;
+      if (!replica) {
+        refuse(request, response, serviceUnavailable([...tried.values()].at(-1))); // each is in the log as away
+        return;
+      }
       if ((replica.pool.stats.running ?? 0) >= MOST_REQUESTS) throw new Unavailable('a service has all it can take');
-      forward(replica, request, response, replicaAway);
+      forward(replica, request, response, {
+        isThere: () => replicaAway(replica),
+        leaves: () => addresses.leaves(replica),
+        // Decision 44: not a byte was sent, so this is still the first try.
+        unreached(error) {
+          replicaAway(replica, error);
+          void handle(request, response, tried.set(replica, error));
+        },
+      });
     } catch (error) {
       logOutage(logger, error);
       refuse(request, response, serviceUnavailable(error));
@@ -59,9 +71,10 @@ export function remoteUpstream(url: string, logger: Logger, lookup?: Lookup): Up
     },
     async describe() {
       try {
-        const { pool } = await addresses.next();
+        const replica = await addresses.next();
+        if (!replica) throw new Unavailable('a service has no address');
         const { body } = await send(new URL('/openapi.json', url), {
-          dispatcher: pool,
+          dispatcher: replica.pool,
           signal: AbortSignal.timeout(2_000),
         });
         return (await body.json()) as ApiDocument;
@@ -88,7 +101,7 @@ function forward(
   replica: Replica,
   request: IncomingMessage,
   response: ServerResponse,
-  replicaAway: ReturnType<typeof changes>,
+  found: { isThere: () => void; leaves: () => void; unreached: (error: Error) => void },
 ) {
   let exchange: Dispatcher.DispatchController | undefined;
   const { method = 'GET', url = '/', headers } = request;
@@ -109,7 +122,8 @@ function forward(
       },
       onResponseStart(controller, statusCode, responseHeaders) {
         if (statusCode < 200) return;
-        replicaAway(replica);
+        found.isThere();
+        if (String(responseHeaders.connection).toLowerCase() === 'close') found.leaves();
         response.writeHead(statusCode, endToEnd(responseHeaders));
         response.on('drain', () => controller.resume());
       },
@@ -122,7 +136,10 @@ function forward(
       },
       onResponseError(_controller, error) {
         if (response.destroyed) return;
-        if (isUnreachable(error)) replicaAway(replica, error);
+        if (!exchange && isUnreachable(error)) {
+          found.unreached(error);
+          return;
+        }
         // A broken answer must not look like a short one: the client's connection breaks, too.
         if (response.headersSent) response.destroy();
         else refuse(request, response, faultOf(error));

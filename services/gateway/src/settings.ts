@@ -1,6 +1,7 @@
 import {
   adminSettings,
   corsSettings,
+  drainSettings,
   gatewaySettings,
   httpSettings,
   limitSettings,
@@ -21,6 +22,7 @@ export const settings = {
   ...redisSettings,
   ...adminSettings,
   ...telemetrySettings,
+  ...drainSettings,
   ...corsSettings,
   ...limitSettings,
 };

@@ -1,6 +1,7 @@
 import {
   adminSettings,
   databaseSettings,
+  drainSettings,
   httpSettings,
   noteSettings,
   portSettings,
@@ -16,4 +17,5 @@ export const settings = {
   ...databaseSettings,
   ...adminSettings,
   ...telemetrySettings,
+  ...drainSettings,
 };

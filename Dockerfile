@@ -1,0 +1,62 @@
+# One image for every process; the command picks it:
+#   node services/gateway/src/main.ts     (files, notes, janitor, all: the same way)
+#   node libs/store/src/migrate.ts        brings the tables up to date and ends
+#   node services/janitor/src/admin.ts    operators' commands
+# docs/operations.md tells how to run them.
+
+ARG NODE_IMAGE=node:26-bookworm-slim
+
+FROM ${NODE_IMAGE} AS tools
+ARG PNPM_VERSION=10.34.8
+RUN npm install --global --no-fund --no-audit pnpm@${PNPM_VERSION}
+WORKDIR /app
+
+# What runs, and nothing that only tests or builds: the packages that the one-process shape needs are all there are.
+FROM tools AS server
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
+COPY libs libs
+COPY services services
+RUN pnpm install --prod --frozen-lockfile --filter-prod "@mayfly/all..." \
+ && rm -rf services/*/test services/*/bench libs/*/test libs/client libs/local-stores
+
+# The web pages, where this checkout has them; an empty folder otherwise.
+FROM tools AS web
+COPY . .
+RUN if [ -d apps/web ]; then \
+      pnpm install --frozen-lockfile --filter "./apps/web..." && pnpm --filter ./apps/web build; \
+    fi \
+ && mkdir -p apps/web/dist
+
+# Node and the system below it, without package managers, headers, manuals, and programs that become root. The list of Debian packages stays: scanners read it.
+FROM ${NODE_IMAGE} AS node
+RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/yarn* /root/.npm /root/.cache /tmp/* \
+      /var/cache/apt/* /var/lib/apt/lists/* \
+      /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /usr/local/bin/docker-entrypoint.sh \
+ && find / -xdev -perm /6000 -type f -exec chmod ug-s {} +
+
+# Copied into one layer, so that what was removed is not carried along.
+FROM scratch
+COPY --from=node / /
+WORKDIR /app
+COPY --from=server /app ./
+COPY --from=web /app/apps/web/dist web
+COPY LICENSE ./
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Mayfly" \
+      org.opencontainers.image.description="Encrypted file and note sharing through links that live briefly" \
+      org.opencontainers.image.licenses="AGPL-3.0-only" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    NODE_ENV=production \
+    WEB_DIR=/app/web \
+    ADMIN_PORT=9000
+# Numbers, so that Kubernetes can see that it is not root.
+USER 1000:1000
+EXPOSE 3000 9000
+STOPSIGNAL SIGTERM
+# A process is well while its admin port answers. Whether it should get requests is /readyz, for who balances.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/livez`).then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "services/gateway/src/main.ts"]

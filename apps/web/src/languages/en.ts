@@ -1,0 +1,207 @@
+import { formatBytes } from '../format/bytes.ts';
+import { formatAbout, formatDuration, formatMoment, formatUntil } from '../format/times.ts';
+
+const bytes = (count: number) => formatBytes(count, 'en');
+const plural = (count: number, one: string, other: string) => (count === 1 ? one : `${count} ${other}`);
+
+/** Everything that a person reads. A language is a file like this one, and a line in `index.ts`. */
+export const en = {
+  tag: 'en',
+  dir: 'ltr' as 'ltr' | 'rtl',
+  bytes,
+  duration: (seconds: number) => formatDuration(seconds, 'en'),
+  moment: (timestamp: string) => formatMoment(timestamp, 'en'),
+
+  frame: {
+    slogan: 'Encrypted here. Gone soon.',
+    skip: 'To the content',
+    send: 'Send',
+    uploads: 'My uploads',
+    language: 'Language',
+    how: 'Everything is encrypted in your browser. The key is in the link, after the #, and is never sent to the server.',
+    api: 'For programs',
+  },
+
+  send: {
+    title: 'Send files or a note',
+    files: 'Files',
+    note: 'Note',
+    kind: 'What to send',
+    drop: 'Drop files or folders here',
+    dropNow: 'Let go to add them',
+    orPaste: 'or paste them, or',
+    pickFiles: 'Choose files',
+    pickFolder: 'Choose a folder',
+    addMore: 'Add files',
+    addFolder: 'Add a folder',
+    chosen: (count: number, size: number) => `${plural(count, 'One file', 'files')}, ${bytes(size)}`,
+    becomesArchive: 'They are sent as one zip archive.',
+    remove: (name: string) => `Remove ${name}`,
+    clear: 'Remove all',
+    reading: 'Reading the folder …',
+    expires: 'Gone after',
+    downloads: 'Downloads',
+    downloadCount: (count: number) => plural(count, '1 download', 'downloads'),
+    views: 'Views',
+    viewCount: (count: number) => plural(count, '1 view, then it is burnt', 'views'),
+    password: 'Password',
+    optional: 'optional',
+    passwordHint: 'Whoever opens the link needs it, too. Tell it to them in another way than the link.',
+    showPassword: 'Show',
+    hidePassword: 'Hide',
+    go: 'Encrypt and send',
+    goNote: 'Encrypt and make a link',
+    noteType: 'Kind of note',
+    noteTypes: { text: 'Text', markdown: 'Markdown', code: 'Code', password: 'Password', sshkey: 'SSH key' },
+    noteText: 'The note',
+    notePlaceholder: 'Only whoever has the link can read this.',
+    noteRoom: (used: number, most: number) => `${bytes(used)} of ${bytes(most)}`,
+    making: 'Encrypting …',
+    encrypting: 'Encrypting',
+    sending: 'Sending',
+    finishing: 'Finishing …',
+    keepOpen: 'Keep this page open until it is done.',
+    waiting: 'Stopped on the way',
+    again: 'Try again',
+    cancel: 'Cancel',
+    stopped: 'Stopped. Nothing was kept on the server.',
+    noLimits: 'The limits of this service could not be loaded.',
+  },
+
+  limits: {
+    tooLarge: (size: number, most: number) =>
+      `This is ${bytes(size)} when encrypted; at most ${bytes(most)} can be sent at once. Remove some files.`,
+    tooLargeOne: (name: string, size: number, most: number) =>
+      `“${name}” is ${bytes(size)} when encrypted; at most ${bytes(most)} can be sent.`,
+    tooMany: (count: number, most: number) =>
+      `These are ${count} files; at most ${most} can be sent at once. Put them into an archive first, or send fewer.`,
+    noteTooLong: (size: number, most: number) =>
+      `The note is ${bytes(size)}; at most ${bytes(most)} are possible. Send it as a file instead.`,
+    emptyFolder: 'There was no file in it.',
+  },
+
+  done: {
+    title: 'Here is your link',
+    noteTitle: 'Here is the link of your note',
+    facts: (uses: string, until: string) => `Good for ${uses}, until ${until}.`,
+    link: 'Link',
+    copy: 'Copy link',
+    copied: 'Copied',
+    cannotCopy: 'Copying is not allowed here: select the text instead.',
+    share: 'Share …',
+    shareText: 'Something for you, encrypted:',
+    qr: 'QR code',
+    qrHint: 'The code holds the whole link with its key: whoever photographs it can open it.',
+    separate: 'Link and key separately',
+    separateHint: 'Send both in different ways, such as mail and phone. Neither opens anything by itself.',
+    linkOnly: 'Link without the key',
+    keyOnly: 'Key',
+    copyLinkOnly: 'Copy link without key',
+    copyKey: 'Copy key',
+    delete: 'Delete it now',
+    sureDelete: 'Delete for everybody?',
+    yesDelete: 'Yes, delete',
+    keep: 'Keep',
+    deleted: 'Deleted. The link opens nothing any more.',
+    another: 'Send something else',
+    hasPassword: 'The password is needed as well. It is not in the link.',
+  },
+
+  receive: {
+    loading: 'Looking …',
+    fileTitle: 'Somebody has sent you a file',
+    filesTitle: (count: number) => `Somebody has sent you ${count} files`,
+    noteTitle: 'Somebody has left you a note',
+    keyTitle: 'The key is missing',
+    keyHint:
+      'This link came without its key, the part after the #. If you were given the key in another way, enter it here.',
+    lockedTitle: 'It is protected by a password',
+    size: 'Size',
+    contents: 'Contents',
+    left: 'Downloads left',
+    viewsLeft: 'Views left',
+    leftOf: (left: number, of: number) => `${left} of ${of}`,
+    ends: 'Ends',
+    endsAt: (timestamp: string) => `${formatMoment(timestamp, 'en')} (${formatUntil(timestamp, 'en')})`,
+    download: 'Download',
+    downloadSpends: 'This uses one download.',
+    downloadSpendsLast: 'This is the last download.',
+    read: 'Read the note',
+    readSpends: 'This uses one view.',
+    readBurns: 'It can be read this once, then it is gone.',
+    archiveHint: 'They come as one zip archive.',
+    files: 'Files in it',
+    filesMore: (count: number) => `and ${count} more`,
+    password: 'Password',
+    unlock: 'Unlock',
+    unlocking: 'Checking …',
+    wrongPassword: 'That is not the password. Nothing was used up; try again.',
+    locked: (seconds: number | undefined) =>
+      seconds
+        ? `Too many wrong tries from here. Try again in ${formatAbout(seconds, 'en')}.`
+        : 'Too many wrong tries from here. Try again later.',
+    receiving: 'Receiving and decrypting',
+    verifying: 'Checking the end …',
+    needsRoom: (size: number) =>
+      `This browser keeps the whole file in its own storage before it saves it: ${bytes(size)} must be free there.`,
+    done: 'Saved, whole and unchanged',
+    doneWhere: (name: string) => `“${name}” is where your browser keeps downloads, or where you said.`,
+    saveAgain: 'Save again',
+    spentBurnt: 'This was the last view. The note is erased from the server.',
+    spentLeft: (left: number) => plural(left, 'It can be read one more time.', 'views are left.'),
+    copyNote: 'Copy the note',
+    saveNote: 'Save as a file',
+    keepItSafe: 'It is shown until you close or reload this page.',
+    sendOwn: 'Send something yourself',
+    failedTitle: 'The download failed',
+    nothingSaved: 'Nothing was saved.',
+    mayBeSpent: 'This try may have used one download.',
+    again: 'Try again',
+  },
+
+  uploads: {
+    title: 'My uploads',
+    none: 'Nothing is kept in this browser.',
+  },
+
+  speed: (bytesPerSec: number) => `${bytes(bytesPerSec)}/s`,
+  timeLeft: (seconds: number) => `about ${formatAbout(seconds, 'en')} left`,
+  percent: (share: number) => new Intl.NumberFormat('en', { style: 'percent' }).format(share),
+
+  /** One plain sentence for everything that can go wrong, and its short title. */
+  problems: {
+    'not-found': ['There is nothing here', 'The link leads to nothing: it was deleted by its sender, or is long gone.'],
+    expired: ['Too late', 'The time that its sender allowed is over. Ask them to send it again.'],
+    'used-up': ['All used up', 'It was opened as often as its sender allowed. Ask them to send it again.'],
+    'wrong-password': ['Wrong password', 'That is not the password.'],
+    'password-needed': ['Password needed', 'It is protected by a password.'],
+    'wrong-token': [
+      'The key does not fit',
+      'The part of the link after the # is not the right one. Copy the whole link again.',
+    ],
+    'rate-limited': ['Too many requests', 'The service has had too many requests from your network. Wait a little.'],
+    'too-large': ['Too large', 'It is larger than the service accepts.'],
+    'invalid-request': ['Not accepted', 'The service does not accept this. Reload the page and try again.'],
+    'invalid-link': [
+      'The link is not complete',
+      'A part of the link is missing, perhaps the end after the #. Copy the whole link again.',
+    ],
+    unavailable: ['Not available', 'The service is not available at the moment. Try again in a while.'],
+    network: ['No connection', 'The service cannot be reached. Check your connection.'],
+    tampered: [
+      'It cannot be trusted',
+      'What came is not what was sent: it was changed or cut short on its way, or the key does not fit. Nothing of it was kept.',
+    ],
+    'not-finished': ['Not finished', 'Its sender has not finished sending it. Try again in a while.'],
+    'bad-source': [
+      'A file could not be read',
+      'A file was changed, moved or removed while it was read. Choose it again.',
+    ],
+    'insecure-context': ['Not over HTTPS', 'Encryption works only on pages that come over HTTPS.'],
+    aborted: ['Stopped', 'Stopped.'],
+    unknown: ['Something went wrong', 'That was not supposed to happen. Reload the page and try again.'],
+  } as Record<string, readonly [string, string]>,
+  waitFor: (seconds: number) => `Try again in ${formatAbout(seconds, 'en')}.`,
+};
+
+export type Messages = typeof en;

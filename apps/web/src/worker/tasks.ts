@@ -2,7 +2,7 @@ import type { MayflyClient } from '@mayfly/client';
 import { createNote } from './create-note.ts';
 import { download } from './download.ts';
 import { getConfig, look, remove, unlock, viewNote } from './small-tasks.ts';
-import { upload } from './upload.ts';
+import { measure, upload } from './upload.ts';
 
 /** What a task has besides its arguments. Events are for the page that asked. */
 export type Task = {
@@ -21,7 +21,7 @@ export type TaskEvent =
   | { kind: 'resumed' };
 
 /** Everything that touches a key or takes time, by the name that the page calls it by. */
-export const tasks = { getConfig, look, unlock, upload, createNote, download, viewNote, remove };
+export const tasks = { getConfig, look, unlock, measure, upload, createNote, download, viewNote, remove };
 
 type Tasks = typeof tasks;
 export type TaskName = keyof Tasks;

@@ -45,7 +45,7 @@ export const de: Messages = {
     views: 'Ansichten',
     viewCount: (count) => plural(count, '1 Ansicht, dann verbrannt', 'Ansichten'),
     password: 'Passwort',
-    optional: 'freiwillig',
+    optional: 'optional',
     passwordHint: 'Wer den Link öffnet, braucht es ebenfalls. Teilen Sie es auf anderem Weg mit als den Link.',
     showPassword: 'Zeigen',
     hidePassword: 'Verbergen',

@@ -1,6 +1,13 @@
 import { MayflyError } from '@mayfly/client';
 import { t } from '../languages/index.ts';
 
+/** Failures that another try may not meet again. */
+const PASSING = new Set(['network', 'unavailable', 'rate-limited', 'not-finished', 'unknown']);
+
+export function mayPass(error: unknown): boolean {
+  return PASSING.has(problemOf(error).code);
+}
+
 /** Why something failed, in the reader's language: a few words and a sentence. */
 export function problemOf(error: unknown): { code: string; title: string; sentence: string } {
   const code = typeof error === 'string' ? error : error instanceof MayflyError ? error.code : 'unknown';

@@ -1,0 +1,50 @@
+import { type ErrorCode, type MayflyClient, MayflyError } from '@mayfly/client';
+import type { SentItem } from './sent-item.ts';
+
+export type Status =
+  | { state: 'available'; usedCount: number; maxUses: number; expiresAt: string }
+  /** `gone`: deleted, or so long ago that the service has forgotten it. `elsewhere`: on another service than this page's. */
+  | { state: 'expired' | 'used-up' | 'gone' | 'elsewhere' }
+  /** Nobody could say. */
+  | { state: 'unknown'; code: ErrorCode };
+
+type Options = { signal?: AbortSignal | undefined };
+type Asks = Pick<MayflyClient, 'getUsage'>;
+
+/** Asks the service; spends nothing and sends nothing but the id. */
+export async function readStatus(client: Asks, service: string, item: SentItem, options: Options): Promise<Status> {
+  if (item.service !== service) return { state: 'elsewhere' };
+  try {
+    return { state: 'available', ...(await client.getUsage(item, options)) };
+  } catch (error) {
+    if (!(error instanceof MayflyError) || error.code === 'aborted') throw error;
+    return toStatus(error.code, item);
+  }
+}
+
+function toStatus(code: ErrorCode, { expiresAt }: SentItem): Status {
+  if (code === 'expired' || code === 'used-up') return { state: code };
+  if (code !== 'not-found') return { state: 'unknown', code };
+  return { state: Date.parse(expiresAt) <= Date.now() ? 'expired' : 'gone' };
+}
+
+/** Asks for all of them, a few at a time, and reports each as it comes. Ends when the signal is aborted. */
+export async function readStatuses(
+  items: SentItem[],
+  read: (item: SentItem) => Promise<Status>,
+  onStatus: (item: SentItem, status: Status) => void,
+  { signal, atOnce = 4 }: Options & { atOnce?: number } = {},
+): Promise<void> {
+  const waiting = items.values();
+  const work = async () => {
+    // All share one iterator, so each item is taken once.
+    for (const item of waiting) {
+      const status = await read(item).catch((error) => {
+        if (!signal?.aborted) throw error;
+      });
+      if (signal?.aborted || !status) return;
+      onStatus(item, status);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}

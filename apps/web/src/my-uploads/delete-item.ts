@@ -1,4 +1,4 @@
-import { type MayflyClient, MayflyError } from '@mayfly/client';
+import { MayflyError } from '@mayfly/client';
 import type { SentItem } from './sent-item.ts';
 import type { SentList } from './sent-list.ts';
 
@@ -7,15 +7,14 @@ import type { SentList } from './sent-list.ts';
  * `invalid-request` for an item of another service, which this one would not know either.
  */
 export async function deleteItem(
-  client: Pick<MayflyClient, 'remove'>,
+  remove: (item: SentItem) => Promise<unknown>,
   service: string,
   list: Pick<SentList, 'forget'>,
   item: SentItem,
-  options: { signal?: AbortSignal } = {},
 ): Promise<void> {
   if (item.service !== service) throw new MayflyError('invalid-request', { message: 'It is on another service' });
   try {
-    await client.remove(item, item.ownerSecret, options);
+    await remove(item);
   } catch (error) {
     if (!(error instanceof MayflyError) || error.code !== 'not-found') throw error;
   }

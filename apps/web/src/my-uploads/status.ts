@@ -8,6 +8,11 @@ export type Status =
   /** Nobody could say. */
   | { state: 'unknown'; code: ErrorCode };
 
+/** Whether nobody can use it any more. */
+export function isEnded(status: Status | undefined): boolean {
+  return status !== undefined && ['expired', 'used-up', 'gone'].includes(status.state);
+}
+
 type Options = { signal?: AbortSignal | undefined };
 type Asks = Pick<MayflyClient, 'getUsage'>;
 

@@ -1,8 +1,12 @@
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
+import { buildWebApp } from '@mayfly/web/build';
 import { startS3 } from './s3.ts';
 
-/** Starts the stores that TEST_DATABASE_URL, TEST_REDIS_URL and TEST_S3_URL do not name, for all tests of a run. */
+/**
+ * Starts the stores that TEST_DATABASE_URL, TEST_REDIS_URL and TEST_S3_URL do not name, and builds the web app unless it is
+ * built, for all tests of a run.
+ */
 export default async function setup(): Promise<() => Promise<void>> {
   const { env } = process;
   // npm test was killed: nobody waits for the result. The stores' guardians clean up.
@@ -14,6 +18,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     env.TEST_REDIS_URL ? undefined : startRedis().then((store) => stack.use(store)),
     env.TEST_S3_URL ? undefined : startS3().then((store) => stack.use(store)),
   ]);
+  env.TEST_WEB_DIR = (await buildWebApp()).folder;
   // Workers are started later and inherit the environment.
   if (postgres) env.TEST_DATABASE_URL = postgres.url;
   if (redis) env.TEST_REDIS_URL = redis.url;

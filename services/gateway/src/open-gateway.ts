@@ -9,6 +9,7 @@ import { selfCheck } from './limits/self-check.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
 import { allReady, type Upstream } from './upstream.ts';
+import { readWebApp } from './web-app.ts';
 
 /** The gateway and its admin port, closed with the stack. The public port is the caller's to open, as the last thing. */
 export async function openGateway(
@@ -16,6 +17,7 @@ export async function openGateway(
   deps: { config: Config<typeof settings>; upstreams: Record<Service, Upstream>; redis: Redis; logger: Logger },
 ) {
   const { config, upstreams, redis, logger } = deps;
+  const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR);
   const requests = requestLimits({ redis, settings: config, logger });
   const admin = stack.use(
     await openAdmin(config, {
@@ -26,6 +28,6 @@ export async function openGateway(
     }),
   );
   const facts = { limits: config, settings: config, baseUrl: config.BASE_URL, corsOrigins: config.CORS_ORIGINS };
-  const app = stack.use(buildGateway({ upstreams, redis, logger, version: VERSION, ...facts }, requests));
+  const app = stack.use(buildGateway({ upstreams, redis, logger, version: VERSION, web, ...facts }, requests));
   return { app, admin };
 }

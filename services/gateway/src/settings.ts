@@ -9,6 +9,7 @@ import {
   redisSettings,
   uploadSettings,
   upstreamSettings,
+  webSettings,
 } from '@mayfly/shared/settings';
 
 export const settings = {
@@ -20,6 +21,7 @@ export const settings = {
   ...redisSettings,
   ...adminSettings,
   ...corsSettings,
+  ...webSettings,
   ...limitSettings,
 };
 

@@ -17,7 +17,7 @@ export type FormatAnswer = {
 
 /** Starts format-worker.ts; how, is for the bundler and the page's policy to say. */
 export type StartWorker = () => {
-  onmessage: ((event: MessageEvent<FormatAnswer>) => void) | null;
+  onmessage: ((event: MessageEvent<FormatAnswer | undefined>) => void) | null;
   onerror: ((event: ErrorEvent) => void) | null;
   onmessageerror: ((event: MessageEvent) => void) | null;
   postMessage(request: FormatRequest): void;

@@ -1,7 +1,7 @@
 // Passwords from the browser's own random source, every one as likely as every other.
 
 /** Fills an array, as crypto.getRandomValues does. */
-export type FillRandom = (numbers: Uint32Array<ArrayBuffer>) => unknown;
+type FillRandom = (numbers: Uint32Array<ArrayBuffer>) => unknown;
 
 export type GeneratedPassword = { password: string; entropyBits: number };
 

@@ -1,0 +1,8 @@
+import { mount } from 'svelte';
+import App from './app.svelte';
+import { useBestLanguage } from './languages/index.ts';
+import './style.css';
+
+await useBestLanguage();
+const target = document.getElementById('app');
+if (target) mount(App, { target });

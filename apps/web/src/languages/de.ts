@@ -207,7 +207,7 @@ export const de: Messages = {
   },
 
   passwords: {
-    generate: 'Erzeugen',
+    generate: 'Ein Passwort erzeugen',
     title: 'Passwort erzeugen',
     words: 'Wörter',
     characters: 'Zeichen',

@@ -208,7 +208,7 @@ export const en = {
   },
 
   passwords: {
-    generate: 'Generate',
+    generate: 'Generate a password',
     title: 'Password generator',
     words: 'Words',
     characters: 'Characters',

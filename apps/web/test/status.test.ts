@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { deleteItem } from '../src/my-uploads/delete-item.ts';
 import type { SentItem } from '../src/my-uploads/sent-item.ts';
 import { memorySentList } from '../src/my-uploads/sent-list.ts';
-import { readStatus, readStatuses } from '../src/my-uploads/status.ts';
+import { askAgainAfterMs, readStatus, readStatuses } from '../src/my-uploads/status.ts';
 import { sentNote, sentUpload, service } from './sent-items.ts';
 
 const future = new Date(Date.now() + 3_600_000).toISOString();
@@ -50,6 +50,16 @@ test('all items are asked for, a few at a time', async () => {
   await readStatuses(items, read, ({ id }) => seen.push(id), { atOnce: 3 });
   expect(seen.toSorted()).toEqual(items.map(({ id }) => id).toSorted());
   expect(most).toBe(3);
+});
+
+test('the service is asked again after a while, or when the next item ends', () => {
+  const now = Date.now();
+  const ending = (inMs: number) =>
+    ({ state: 'available', usedCount: 0, maxUses: 1, expiresAt: new Date(now + inMs).toISOString() }) as const;
+  expect(askAgainAfterMs([], now)).toBe(30_000);
+  expect(askAgainAfterMs([{ state: 'gone' }, ending(3_600_000)], now)).toBe(30_000);
+  expect(askAgainAfterMs([ending(3_600_000), ending(5_000)], now)).toBe(6_000);
+  expect(askAgainAfterMs([ending(-60_000)], now)).toBe(1_000);
 });
 
 test('an aborted signal ends the asking', async () => {

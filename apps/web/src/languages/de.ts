@@ -247,7 +247,7 @@ export const de: Messages = {
     toFolder: 'In einen Ordner entpacken',
     saved: (count) => `${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, ganz und unverändert.`,
     broken: (count) =>
-      `Es ist abgebrochen. ${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, ganz und unverändert; die anderen nicht.`,
+      `${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, ganz und unverändert; die anderen nicht.`,
   },
 
   speed: (bytesPerSec) => `${bytes(bytesPerSec)}/s`,

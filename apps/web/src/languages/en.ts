@@ -247,7 +247,7 @@ export const en = {
     toFolder: 'Unpack into a folder',
     saved: (count: number) => `${plural(count, 'One file is', 'files are')} in the folder, whole and unchanged.`,
     broken: (count: number) =>
-      `It broke off. ${plural(count, 'One file is', 'files are')} in the folder, whole and unchanged; the others are not.`,
+      `${plural(count, 'One file is', 'files are')} in the folder, whole and unchanged; the others are not.`,
   },
 
   speed: (bytesPerSec: number) => `${bytes(bytesPerSec)}/s`,

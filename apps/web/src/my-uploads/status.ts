@@ -13,6 +13,18 @@ export function isEnded(status: Status | undefined): boolean {
   return status !== undefined && ['expired', 'used-up', 'gone'].includes(status.state);
 }
 
+const ASK_AGAIN_MS = 30_000;
+/** So that the service's clock has passed the end as well. */
+const AFTER_THE_END_MS = 1_000;
+
+/** When there may be something new: after a while, or as soon as the time of one of them is over. */
+export function askAgainAfterMs(statuses: Iterable<Status>, now = Date.now()): number {
+  const ends = Array.from(statuses, (status) =>
+    status.state === 'available' ? Date.parse(status.expiresAt) : Infinity,
+  );
+  return Math.max(AFTER_THE_END_MS, Math.min(ASK_AGAIN_MS, ...ends.map((end) => end - now + AFTER_THE_END_MS)));
+}
+
 type Options = { signal?: AbortSignal | undefined };
 type Asks = Pick<MayflyClient, 'getUsage'>;
 

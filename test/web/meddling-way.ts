@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Transform } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What happens to the body of a download on its way. */
 export type Meddling =
@@ -13,11 +14,23 @@ export type Meddling =
   /** A well-formed answer of so many bytes. */
   | { kind: 'shorten'; to: number };
 
-export type MeddlingWay = AsyncDisposable & { url: string; meddling: Meddling };
+export type MeddlingWay = AsyncDisposable & {
+  url: string;
+  meddling: Meddling;
+  /** How fast bodies go to the service. */
+  uploadBytesPerSec: number;
+  /** Everything that clients have sent through it, as bytes: addresses, headers and bodies. Only if asked for. */
+  sent: Buffer[];
+  /** Ends every connection, and every new one until it is mended. */
+  cut(): void;
+  mend(): void;
+};
 
-/** A proxy in front of a service that does to downloads what no service does. */
-export async function meddlingWay(serviceUrl: string): Promise<MeddlingWay> {
-  const way = { url: '', meddling: { kind: 'none' } as Meddling };
+/** A proxy in front of a service that does to transfers what no service does. */
+export async function meddlingWay(serviceUrl: string, { records = false } = {}): Promise<MeddlingWay> {
+  const way = { url: '', meddling: { kind: 'none' } as Meddling, uploadBytesPerSec: Number.POSITIVE_INFINITY };
+  let isCut = false;
+  const sent: Buffer[] = [];
   const server = createServer((incoming, response) => {
     const { method = 'GET', headers, url = '' } = incoming;
     const outgoing = request(`${serviceUrl}${url}`, { method, headers }, (answer) => {
@@ -32,15 +45,40 @@ export async function meddlingWay(serviceUrl: string): Promise<MeddlingWay> {
       answer.pipe(meddle(meddling, () => response.destroy())).pipe(response);
     });
     outgoing.on('error', () => response.destroy());
-    incoming.pipe(outgoing);
+    if (records) {
+      sent.push(Buffer.from(`${method} ${url}\n${incoming.rawHeaders.join('\n')}`));
+      incoming.on('data', (chunk: Buffer) => sent.push(chunk));
+    }
+    incoming.on('error', () => outgoing.destroy());
+    incoming.on('close', () => !incoming.complete && outgoing.destroy());
+    incoming.pipe(throttle(() => way.uploadBytesPerSec)).pipe(outgoing);
   });
+  server.on('connection', (socket) => isCut && socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   way.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
   return Object.assign(way, {
+    sent,
+    cut() {
+      isCut = true;
+      server.closeAllConnections();
+    },
+    mend() {
+      isCut = false;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
+    },
+  });
+}
+
+function throttle(bytesPerSec: () => number): Transform {
+  return new Transform({
+    async transform(chunk: Buffer, _encoding, done) {
+      const waitMs = (chunk.length / bytesPerSec()) * 1000;
+      if (waitMs > 0.5) await sleep(waitMs);
+      done(null, chunk);
     },
   });
 }

@@ -3,8 +3,8 @@ import { nodeTransport } from '@mayfly/client/node';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
-import { accessibilityProblems } from './accessible.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { problemsOfLooks } from './looks.ts';
 import { meddlingWay } from './meddling-way.ts';
 import { startWebService } from './web-service.ts';
 
@@ -51,7 +51,7 @@ describe.skipIf(!CHROMIUM)('archives in a browser (needs Chromium, else skipped)
     await entries.getByText('beach.jpg').waitFor();
     await entries.getByText('trip/').waitFor();
     await entries.getByText('2 files, 488 kB').waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'archive-entries')).toEqual([]);
     expect(watched.requests.filter((request) => request.includes('/api/download/'))).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe.skipIf(!CHROMIUM)('archives in a browser (needs Chromium, else skipped)
     await page.goto(link);
     await page.getByRole('button', { name: 'Unpack into a folder' }).click();
     await page.getByText('3 files are in the folder, whole and unchanged.').waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'archive-unpacked')).toEqual([]);
     expect(await readFolder(page)).toEqual(FILES);
     // Once more: nothing that is there is written over.
     await page.reload();
@@ -105,7 +105,7 @@ describe.skipIf(!CHROMIUM)('archives in a browser (needs Chromium, else skipped)
       // What is found to be wrong throws away what was decrypted before and not yet written: the first file may be missing.
       expect([{}, { 'trip/day 1/beach.jpg': FILES['trip/day 1/beach.jpg'] }]).toContainEqual(saved);
       expect(await page.locator('[data-saved] li').allTextContents()).toEqual(Object.keys(saved));
-      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(await problemsOfLooks(page, 'archive-broken')).toEqual([]);
       expect(watched.faults).toEqual([]);
     },
   );

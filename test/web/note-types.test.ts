@@ -4,8 +4,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeSshKey } from '../../apps/web/src/note-formats/ssh-key.ts';
 import type { RunningShape } from '../infra/shapes.ts';
-import { accessibilityProblems } from './accessible.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { problemsOfLooks } from './looks.ts';
 import { shownLink } from './sending.ts';
 import { startWebService } from './web-service.ts';
 
@@ -66,7 +66,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     await page.getByLabel('The note').fill(text);
     await page.getByText('Preview').click();
     await page.locator('[data-formatted=markdown] table').waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'send-markdown')).toEqual([]);
 
     await receive(page, text, 'markdown');
     const note = page.locator('[data-formatted=markdown]');
@@ -76,7 +76,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     const link = note.getByRole('link', { name: 'link' });
     expect(await link.getAttribute('href')).toBe('https://example.org/x');
     expect(await link.getAttribute('rel')).toContain('noopener noreferrer');
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'note-markdown')).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
 
@@ -116,7 +116,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     expect(await page.getByLabel('Language of the code').locator('option:checked').textContent()).toBe(
       'Guessed: python',
     );
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'note-code')).toEqual([]);
     await page.getByLabel('Language of the code').selectOption('json');
     await code.locator('.hljs-keyword', { hasText: 'import' }).waitFor({ state: 'detached' });
     expect(await code.textContent()).toBe(text);
@@ -140,7 +140,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     await page.getByLabel('16 characters').press('ArrowRight');
     await page.getByLabel('17 characters').waitFor();
     await page.locator('[data-generated]', { hasText: /^.{17}$/ }).waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'send-password')).toEqual([]);
     const password = (await page.locator('[data-generated]').textContent()) ?? '';
     const link = await finish(page);
     expect(watched.requests.filter((request) => request.includes(password))).toEqual([]);
@@ -154,7 +154,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     expect(await clipboard(page)).toBe(password);
     await page.getByRole('button', { name: 'Show' }).click();
     expect(await page.locator('[data-note]').textContent()).toBe(password);
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'note-password')).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
 
@@ -178,7 +178,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     await page.getByRole('button', { name: 'Make a new key pair (Ed25519)' }).click();
     const publicLine = await page.locator('[data-public-key]').textContent();
     expect(publicLine).toMatch(/^ssh-ed25519 [A-Za-z0-9+/]{68} anna@example$/);
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'send-ssh-key')).toEqual([]);
     const privateKey = await page.getByLabel('The note').inputValue();
     const link = await finish(page);
 
@@ -198,7 +198,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     expect(download.suggestedFilename()).toBe('id_ed25519');
     await page.getByRole('button', { name: 'Show the private key' }).click();
     expect(await page.locator('[data-note]').textContent()).toBe(privateKey);
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'note-ssh-key')).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
 });

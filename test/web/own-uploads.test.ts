@@ -4,8 +4,8 @@ import { nodeTransport } from '@mayfly/client/node';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
-import { accessibilityProblems } from './accessible.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { problemsOfLooks } from './looks.ts';
 import { sendFiles, sendNote } from './sending.ts';
 import { startWebService } from './web-service.ts';
 
@@ -42,7 +42,7 @@ describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium,
     await openList(page);
     await statusOf(page, 'one.txt, two.txt').getByText('Downloaded 1 of 3 times, ends in').waitFor();
     await statusOf(page, 'Text').getByText('Used up').waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'uploads-list')).toEqual([]);
 
     await page.getByRole('button', { name: 'Remove the ended one from the list' }).click();
     await entry(page, 'Text').waitFor({ state: 'detached' });
@@ -69,7 +69,7 @@ describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium,
     await entry(page, 'mistake.txt').getByRole('button', { name: 'Delete' }).press('Enter');
     await page.getByText('Delete it for everybody?').waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Keep it');
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'uploads-sure')).toEqual([]);
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByText('Deleted from the service and from this list.').waitFor();
@@ -112,7 +112,7 @@ describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium,
     await openList(one.page);
     await one.page.getByText('Export the list').click();
     await one.page.locator('[data-export]').getByLabel('Passphrase').fill(PASSPHRASE);
-    expect(await accessibilityProblems(one.page)).toEqual([]);
+    expect(await problemsOfLooks(one.page, 'uploads-export')).toEqual([]);
     const [download] = await Promise.all([
       one.page.waitForEvent('download'),
       one.page.getByRole('button', { name: 'Encrypt and save' }).click(),
@@ -142,7 +142,7 @@ describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium,
     await page.getByText('1 added, 0 already in the list.').waitFor();
     await importFile(exported, PASSPHRASE);
     await page.getByText('0 added, 1 already in the list.').waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'uploads-import')).toEqual([]);
     await statusOf(page, 'luggage.txt').getByText('Downloaded 0 of 2 times').waitFor();
 
     // The other browser owns it now, too.
@@ -168,7 +168,7 @@ describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium,
       await page.getByRole('link', { name: 'My uploads' }).click();
       await entry(page, 'fleeting.txt').waitFor();
       await page.getByText('This browser gives no storage to this page.').waitFor();
-      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(await problemsOfLooks(page, 'uploads-not-kept')).toEqual([]);
       // Back, the link is still there.
       await page.goBack();
       await page.getByRole('heading', { name: 'Here is your link' }).waitFor();
@@ -182,7 +182,7 @@ describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium,
     await openList(page);
     await page.getByRole('heading', { name: 'Meine Sendungen' }).waitFor();
     await page.getByText('Die Liste mitnehmen').waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await problemsOfLooks(page, 'uploads-german')).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
 });

@@ -134,7 +134,7 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     await page.getByText('55 bits: one of 2 to the power of 55').waitFor();
     const words = await page.locator('[data-generated]').textContent();
     expect(words).toMatch(/^[a-z]{3,8}(-[a-z]{3,8}){4}$/);
-    expect(await page.getByText('made by chance, 55 bits').count()).toBe(1);
+    await page.getByText('made by chance, 55 bits').waitFor();
     await page.getByLabel('Characters', { exact: true }).check();
     await page.getByText('93 bits').first().waitFor();
     await page.getByLabel('16 characters').press('ArrowRight');

@@ -1,25 +1,12 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { problemsOfLooks } from './looks.ts';
 import { chooseFiles, shownLink } from './sending.ts';
 import { startWebService } from './web-service.ts';
-
-/** Saves a picture of everything that is checked here, to be looked at: WEB_SCREENSHOTS=docs/screenshots npm test -- looks */
-const FOLDER = process.env.WEB_SCREENSHOTS;
-
-const WIDTHS = { desktop: { width: 1100, height: 850 }, phone: { width: 360, height: 740 } };
-const LOOKS = [
-  { scheme: 'light', width: 'desktop' },
-  { scheme: 'dark', width: 'desktop' },
-  { scheme: 'light', width: 'phone' },
-  { scheme: 'dark', width: 'phone' },
-] as const;
 
 const file = (name: string, size: number) => ({ name, buffer: Buffer.alloc(size, name) });
 
@@ -38,33 +25,7 @@ describe.skipIf(!CHROMIUM)('every page, in light and dark, wide and narrow (need
 
   /** No violation of accessibility rules, nothing wider than the screen. */
   async function check(page: Page, name: string) {
-    const found: unknown[] = [];
-    for (const { scheme, width } of LOOKS) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-      await page.setViewportSize(WIDTHS[width]);
-      await page.evaluate(axe.source);
-      const problems = await page.evaluate(async () => {
-        const { axe } = globalThis as unknown as {
-          axe: { run(options: object): Promise<{ violations: Violation[] }> };
-        };
-        type Violation = { id: string; nodes: { html: string; failureSummary?: string }[] };
-        const { violations } = await axe.run({ resultTypes: ['violations'] });
-        const root = document.documentElement;
-        const tooWide = root.scrollWidth > root.clientWidth ? [`${root.scrollWidth} px on ${root.clientWidth}`] : [];
-        return [
-          ...violations.flatMap(({ id, nodes }) =>
-            nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-          ),
-          ...tooWide,
-        ];
-      });
-      found.push(...problems.map((problem) => `${name} (${scheme}, ${width}): ${problem}`));
-      if (FOLDER) {
-        mkdirSync(FOLDER, { recursive: true });
-        await page.screenshot({ path: join(FOLDER, `${name}-${scheme}-${width}.png`), fullPage: true });
-      }
-    }
-    expect(found).toEqual([]);
+    expect(await problemsOfLooks(page, name)).toEqual([]);
   }
 
   const stay = { expireSec: 3600, maxDownloads: 3 };
@@ -126,7 +87,7 @@ describe.skipIf(!CHROMIUM)('every page, in light and dark, wide and narrow (need
     await page.getByText('quarterly report.pdf').waitFor();
     await check(page, 'receive-file');
     await page.goto(several.link);
-    await page.getByText('photos/two.jpg').waitFor();
+    await page.getByText('two.jpg').waitFor();
     await check(page, 'receive-files');
     await page.goto(locked.link);
     await page.getByLabel('Password').fill('wrong');

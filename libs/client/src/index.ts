@@ -7,6 +7,7 @@ export { fetchTransport } from './fetch-transport.ts';
 export { formatLink, type Kind, type Link, parseLink } from './link.ts';
 export type { FileEntry, Metadata } from './metadata.ts';
 export type { CreatedNote, NoteOptions, ViewedNote } from './notes.ts';
+export { openFile, sealFile } from './passphrase-file.ts';
 export type { PasswordAlgo } from './password.ts';
 export type { OnProgress } from './payload.ts';
 export { encryptedSize } from './size.ts';

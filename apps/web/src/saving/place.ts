@@ -39,6 +39,23 @@ export async function choosePlace(file: { name: string; size: number }): Promise
   return { place: { kind: 'storage' }, transfer: [], release: () => {} };
 }
 
+type FolderPicker = (options: { mode: 'readwrite' }) => Promise<FileSystemDirectoryHandle>;
+const folderPicker = () => (window as { showDirectoryPicker?: FolderPicker }).showDirectoryPicker;
+
+/** Whether this browser lets a page write into a folder that the person chooses. */
+export function hasFolders(): boolean {
+  return folderPicker() !== undefined;
+}
+
+/** To be called by a click. Undefined when the person closed the browser's question, or said no. */
+export async function chooseFolder(): Promise<FileSystemDirectoryHandle | undefined> {
+  try {
+    return await folderPicker()?.call(window, { mode: 'readwrite' });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Hands out a file that lies in the browser's storage or memory. */
 export function saveBlob(blob: Blob, name: string) {
   const url = URL.createObjectURL(blob);

@@ -1,6 +1,8 @@
 import type { MayflyClient } from '@mayfly/client';
 import { createNote } from './create-note.ts';
 import { download } from './download.ts';
+import { downloadToFolder } from './download-to-folder.ts';
+import { exportList, importList, status } from './list-tasks.ts';
 import { getConfig, look, remove, unlock, viewNote } from './small-tasks.ts';
 import { measure, upload } from './upload.ts';
 
@@ -21,7 +23,21 @@ export type TaskEvent =
   | { kind: 'resumed' };
 
 /** Everything that touches a key or takes time, by the name that the page calls it by. */
-export const tasks = { getConfig, look, unlock, measure, upload, createNote, download, viewNote, remove };
+export const tasks = {
+  getConfig,
+  look,
+  unlock,
+  measure,
+  upload,
+  createNote,
+  download,
+  viewNote,
+  remove,
+  downloadToFolder,
+  status,
+  exportList,
+  importList,
+};
 
 type Tasks = typeof tasks;
 export type TaskName = keyof Tasks;

@@ -292,6 +292,10 @@ export const de: Messages = {
       'Eine Datei wurde verändert, verschoben oder entfernt, während sie gelesen wurde. Wählen Sie sie noch einmal.',
     ],
     'insecure-context': ['Nicht über HTTPS', 'Verschlüsselung geht nur auf Seiten, die über HTTPS kommen.'],
+    'no-room': [
+      'Nicht genug Platz',
+      'Dort, wo es gespeichert werden sollte, ist nicht genug Platz. Schaffen Sie Platz, oder öffnen Sie den Link auf einem anderen Gerät.',
+    ],
     aborted: ['Abgebrochen', 'Abgebrochen.'],
     unknown: ['Etwas ging schief', 'Das sollte nicht geschehen. Laden Sie die Seite neu und versuchen Sie es wieder.'],
   },

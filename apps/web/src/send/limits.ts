@@ -1,12 +1,13 @@
-import { type ServiceConfig, uploadSize } from '@mayfly/client';
+import type { ServiceConfig } from '@mayfly/client';
 import { t } from '../languages/index.ts';
+import { call } from '../worker/call.ts';
 import type { ChosenFile } from '../worker/upload.ts';
 
 /** Why the service would not take these files, before anything is encrypted; undefined when it would. */
-export function filesProblem(files: ChosenFile[], config: ServiceConfig): string | undefined {
+export async function filesProblem(files: ChosenFile[], config: ServiceConfig): Promise<string | undefined> {
   if (files.length === 0) return undefined;
   if (files.length > config.maxFilesPerUpload) return t.limits.tooMany(files.length, config.maxFilesPerUpload);
-  const sizeBytes = uploadSize(files.map(({ name, file }) => ({ name, size: file.size, stream: () => file.stream() })));
+  const sizeBytes = await call('measure', { files });
   if (sizeBytes <= config.maxFileSize) return undefined;
   const [only, ...others] = files;
   return only && others.length === 0

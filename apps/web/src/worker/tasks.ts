@@ -4,7 +4,7 @@ import { download } from './download.ts';
 import { downloadToFolder } from './download-to-folder.ts';
 import { exportList, importList, status } from './list-tasks.ts';
 import { getConfig, look, remove, unlock, viewNote } from './small-tasks.ts';
-import { upload } from './upload.ts';
+import { measure, upload } from './upload.ts';
 
 /** What a task has besides its arguments. Events are for the page that asked. */
 export type Task = {
@@ -27,6 +27,7 @@ export const tasks = {
   getConfig,
   look,
   unlock,
+  measure,
   upload,
   createNote,
   download,

@@ -1,4 +1,4 @@
-import type { Created, Source } from '@mayfly/client';
+import { type Created, type Source, uploadSize } from '@mayfly/client';
 import type { Task } from './tasks.ts';
 import { throttled } from './throttle.ts';
 
@@ -29,6 +29,11 @@ export function upload({ files, ...options }: UploadArguments, { client, signal,
     }),
   );
   return client.uploadFiles(sources, { ...options, onProgress, signal });
+}
+
+/** Bytes of the encrypted payload, as the service counts them. Reads nothing. */
+export async function measure({ files }: { files: ChosenFile[] }): Promise<number> {
+  return uploadSize(files.map(({ name, file }) => ({ name, size: file.size, stream: () => file.stream() })));
 }
 
 function countedSource({ name, file }: ChosenFile, onRead: (bytes: number) => void): Source {

@@ -21,6 +21,7 @@ export async function watchMemory(browser: Browser): Promise<{ stop: () => Promi
       await sleep(250);
     }
   })();
+  watching.catch(() => {}); // whoever stops it is told
   return {
     async stop() {
       isOver = true;

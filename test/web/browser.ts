@@ -34,9 +34,21 @@ export type Watched = AsyncDisposable & {
 export async function openPage(
   browser: Browser,
   options: Parameters<Browser['newContext']>[0] = {},
-  prepare: (context: BrowserContext) => Promise<unknown> = async () => {},
+  prepare: Prepare = async () => {},
 ): Promise<Watched> {
-  const context = await browser.newContext({ acceptDownloads: true, locale: 'en-US', ...options });
+  return watch(await browser.newContext({ ...SETTINGS, ...options }), prepare);
+}
+
+/** The same in a browser of its own, which keeps what it stores in that folder: others keep it in memory. */
+export async function openPersistentPage(folder: string, prepare: Prepare): Promise<Watched> {
+  const options = { executablePath: CHROMIUM ?? '', args: FLAGS, ...SETTINGS };
+  return watch(await chromium.launchPersistentContext(folder, options), prepare);
+}
+
+type Prepare = (context: BrowserContext) => Promise<unknown>;
+const SETTINGS = { acceptDownloads: true, locale: 'en-US' };
+
+async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched> {
   const [faults, requests]: [string[], string[]] = [[], []];
   context.on('request', (request) => {
     const body = request.postDataBuffer()?.toString('latin1') ?? '';

@@ -3,10 +3,11 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { freshFolder } from '@mayfly/local-stores/testing';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
-import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { CHROMIUM, openPersistentPage } from './browser.ts';
 import { watchMemory } from './browser-memory.ts';
 import { startWebService } from './web-service.ts';
 
@@ -55,15 +56,12 @@ describe.skipIf(!CHROMIUM || process.platform !== 'linux')(
   'a large download (needs Chromium on Linux, else skipped)',
   () => {
     let service: RunningShape;
-    let browser: Browser;
     let client: MayflyClient;
     beforeAll(async () => {
       service = await startWebService('all', { MAX_FILE_SIZE: '8GiB' });
-      browser = await startBrowser();
       client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
     });
     afterAll(async () => {
-      await browser?.close();
       await service?.[Symbol.asyncDispose]();
     });
 
@@ -87,8 +85,11 @@ describe.skipIf(!CHROMIUM || process.platform !== 'linux')(
     ])(
       'goes to the disk through $way, whole, and memory stays the same',
       async ({ way, prepare }) => {
-        await using watched = await openPage(browser, {}, prepare);
+        await using profile = await freshFolder();
+        await using watched = await openPersistentPage(profile.path, prepare);
         await watched.page.goto(service.baseUrl);
+        const browser = watched.context.browser();
+        if (!browser) throw new Error('the context has no browser');
         const memory = await watchMemory(browser);
         expect(await downloadOnce(watched.page)).toBe(expectedHash());
         const peakBytes = await memory.stop();

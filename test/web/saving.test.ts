@@ -159,6 +159,18 @@ describe.skipIf(!CHROMIUM)('saving a download (needs Chromium, else skipped)', (
     expect(watched.faults).toEqual([]);
   });
 
+  test('a browser whose storage is full says so, and hands out nothing', async () => {
+    way.meddling = { kind: 'none' };
+    await using watched = await openPage(browser, {}, WAYS[2]?.prepare);
+    const { page, context } = watched;
+    const session = await context.newCDPSession(page);
+    await page.goto(await upload());
+    await session.send('Storage.overrideQuotaForOrigin', { origin: way.url, quotaSize: 1_500_000 });
+    expect(await fromList(page)).toBeUndefined();
+    await page.locator('[data-problem=no-room]').waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
   test('a stopped download leaves no file', async () => {
     way.meddling = { kind: 'none' };
     await using watched = await openPage(browser, {}, WAYS[0]?.prepare);

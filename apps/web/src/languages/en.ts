@@ -284,6 +284,10 @@ export const en = {
       'A file was changed, moved or removed while it was read. Choose it again.',
     ],
     'insecure-context': ['Not over HTTPS', 'Encryption works only on pages that come over HTTPS.'],
+    'no-room': [
+      'Not enough room',
+      'There is not enough room for it where it was to be saved. Make some, or open the link on another device.',
+    ],
     aborted: ['Stopped', 'Stopped.'],
     unknown: ['Something went wrong', 'That was not supposed to happen. Reload the page and try again.'],
   } as Record<string, readonly [string, string]>,

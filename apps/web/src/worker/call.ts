@@ -1,4 +1,5 @@
 import { MayflyError } from '@mayfly/client';
+import { NoRoom } from '../saving/no-room.ts';
 import { trustedScriptUrl } from '../trusted-script-urls.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import type { Arguments, Result, TaskEvent, TaskName } from './tasks.ts';
@@ -32,6 +33,7 @@ export function call<N extends TaskName>(name: N, args: Arguments<N>, options: O
       if ('result' in message)
         resolve(message.result as Result<N>); // the worker's, for this name
       else if ('error' in message) reject(new MayflyError(message.error.code, message.error));
+      else if ('noRoom' in message) reject(new NoRoom());
       else if ('fault' in message) reject(new Error(message.fault));
     };
     calls.set(id, { finish, onEvent });

@@ -11,5 +11,7 @@ export type FromWorker =
   | { id: number; event: TaskEvent }
   | { id: number; result: unknown }
   | { id: number; error: { code: ErrorCode; status: number | undefined; retryAfterSec: number | undefined } }
+  /** The disk, or what the site may keep, is full. */
+  | { id: number; noRoom: true }
   /** Something that nobody foresaw. */
   | { id: number; fault: string };

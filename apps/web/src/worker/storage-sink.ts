@@ -1,3 +1,4 @@
+import { NoRoom } from '../saving/no-room.ts';
 import { batches } from './batches.ts';
 import type { Sink } from './sinks.ts';
 
@@ -32,13 +33,17 @@ async function openOpfsSink(signal: AbortSignal): Promise<Sink> {
   let at = 0;
   return {
     writable: batches(async (bytes) => {
-      at += access.write(bytes, { at });
+      // It writes as much as there is room for, and says how much that was.
+      if (access.write(bytes, { at }) !== bytes.length) throw new NoRoom();
+      at += bytes.length;
     }),
     signal,
     async finish() {
       access.flush();
       access.close();
-      return handle.getFile();
+      const file = await handle.getFile();
+      if (file.size !== at) throw new NoRoom();
+      return file;
     },
     async discard() {
       access.close();

@@ -1,4 +1,5 @@
 import { MayflyClient, MayflyError } from '@mayfly/client';
+import { isNoRoom } from '../saving/no-room.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { patientTransport } from './patient-transport.ts';
 import { type Task, type TaskEvent, tasks } from './tasks.ts';
@@ -43,6 +44,7 @@ async function run({ id, start, args, baseUrl }: Extract<ToWorker, { start: unkn
 }
 
 function describe(id: number, error: unknown): FromWorker {
+  if (isNoRoom(error)) return { id, noRoom: true };
   if (!(error instanceof MayflyError)) return { id, fault: String(error) };
   const { code, status, retryAfterSec } = error;
   return { id, error: { code, status, retryAfterSec } };

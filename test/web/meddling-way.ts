@@ -5,7 +5,7 @@ import { Transform } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What happens to the body of a download on its way. */
-export type Meddling =
+type Meddling =
   | { kind: 'none' }
   /** One bit of one byte. */
   | { kind: 'flip'; at: number }

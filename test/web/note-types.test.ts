@@ -164,9 +164,9 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     await page.goto(service.baseUrl);
     const field = page.getByLabel('Password', { exact: false }).first();
     await field.fill('Sommer2024');
-    await page.getByText('Weak:').waitFor();
+    await page.getByText('Weak:').first().waitFor();
     await field.fill('blue tiger under seven bridges');
-    await page.getByText('Strong:').waitFor();
+    await page.getByText('Strong:').first().waitFor();
     expect(watched.faults).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ export async function chooseFiles(page: Page, files: NamedFile[]) {
   await page.setInputFiles('[data-pick=files]', payloads);
 }
 
-export async function choose(page: Page, { password, downloads, expires }: Choices) {
+async function choose(page: Page, { password, downloads, expires }: Choices) {
   if (password !== undefined) await page.getByLabel('Password', { exact: false }).first().fill(password);
   if (downloads !== undefined) await page.getByLabel('Downloads').selectOption({ label: downloads });
   if (expires !== undefined) await page.getByLabel('Gone after').selectOption({ label: expires });

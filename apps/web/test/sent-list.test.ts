@@ -1,4 +1,4 @@
-import { IDBFactory } from 'fake-indexeddb';
+import { IDBDatabase, IDBFactory } from 'fake-indexeddb';
 import { describe, expect, test } from 'vitest';
 import { openSentList } from '../src/my-uploads/browser-sent-list.ts';
 import { memorySentList, mergeItems, type SentList } from '../src/my-uploads/sent-list.ts';
@@ -71,6 +71,24 @@ test('when the disk is full, a new item is kept in memory beside the old ones, a
   });
   await list.forget(sentUpload(2));
   expect(await list.all()).toEqual([sentUpload(1)]);
+});
+
+test('when the browser takes the storage away, the list goes on in memory', async () => {
+  const databases = new IDBFactory();
+  const list = await openSentList(databases);
+  await list.put(sentUpload(1));
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = () => {
+    throw new DOMException('closed', 'InvalidStateError');
+  };
+  try {
+    await list.put(sentUpload(2));
+    expect(await list.all()).toEqual([sentUpload(2)]);
+    await list.forget(sentUpload(2));
+    expect({ isKept: list.isKept, items: await list.all() }).toEqual({ isKept: false, items: [] });
+  } finally {
+    IDBDatabase.prototype.transaction = transaction;
+  }
 });
 
 test('an entry that cannot be understood does not hide the others', async () => {

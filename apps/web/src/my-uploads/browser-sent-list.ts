@@ -22,26 +22,30 @@ function readIndexedDb(): IDBFactory | undefined {
   }
 }
 
-/** From the first write that fails (full, taken away) new items are kept in memory, beside the old ones. */
+/** Storage that fails later (full, taken away) does not stand in anybody's way: from then on memory has to do. */
 function withFallback(database: IDBDatabase): SentList {
   const unsaved = memorySentList();
   let isKept = true;
+  const fail = () => {
+    isKept = false;
+  };
   return {
     get isKept() {
       return isKept;
     },
     async all() {
-      return newestFirst([...(await readAll(database)), ...(await unsaved.all())]);
+      const saved = await readAll(database).catch(fail);
+      return newestFirst([...(saved ?? []), ...(await unsaved.all())]);
     },
     async put(item) {
       await write(database, (store) => store.put(item, itemKey(item))).catch(() => {
-        isKept = false;
+        fail();
         return unsaved.put(item);
       });
     },
     async forget(item) {
       await unsaved.forget(item);
-      await write(database, (store) => store.delete(itemKey(item)));
+      await write(database, (store) => store.delete(itemKey(item))).catch(fail);
     },
   };
 }

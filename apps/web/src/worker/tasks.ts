@@ -1,8 +1,6 @@
 import type { MayflyClient } from '@mayfly/client';
 import { createNote } from './create-note.ts';
 import { download } from './download.ts';
-import { downloadToFolder } from './download-to-folder.ts';
-import { exportList, importList, status } from './list-tasks.ts';
 import { getConfig, look, remove, unlock, viewNote } from './small-tasks.ts';
 import { measure, upload } from './upload.ts';
 
@@ -22,6 +20,11 @@ export type TaskEvent =
   /** It goes on. */
   | { kind: 'resumed' };
 
+/** A task whose code is loaded with its first use. */
+function later<A, R>(load: () => Promise<(args: A, task: Task) => R>) {
+  return async (args: A, task: Task): Promise<Awaited<R>> => await (await load())(args, task);
+}
+
 /** Everything that touches a key or takes time, by the name that the page calls it by. */
 export const tasks = {
   getConfig,
@@ -33,10 +36,10 @@ export const tasks = {
   download,
   viewNote,
   remove,
-  downloadToFolder,
-  status,
-  exportList,
-  importList,
+  downloadToFolder: later(async () => (await import('./download-to-folder.ts')).downloadToFolder),
+  status: later(async () => (await import('./list-tasks.ts')).status),
+  exportList: later(async () => (await import('./list-tasks.ts')).exportList),
+  importList: later(async () => (await import('./list-tasks.ts')).importList),
 };
 
 type Tasks = typeof tasks;

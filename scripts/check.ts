@@ -8,6 +8,12 @@ const root = resolve(import.meta.dirname, '..');
 
 const CHECKS = [
   { name: 'types', program: 'typescript/bin/tsc', args: ['--noEmit'] },
+  { name: 'types of the browser tests', program: 'typescript/bin/tsc', args: ['--noEmit', '-p', 'test/web'] },
+  {
+    name: 'types of the web app',
+    program: '../apps/web/node_modules/svelte-check/bin/svelte-check',
+    args: ['--workspace', 'apps/web', '--tsconfig', './tsconfig.json', '--output', 'human', '--fail-on-warnings'],
+  },
   { name: 'lint and format', program: '@biomejs/biome/bin/biome', args: ['check', '.'] },
   { name: 'unused code', program: 'knip/bin/knip.js', args: [] },
 ];

@@ -5,6 +5,7 @@ import { findRedis } from '@mayfly/local-stores/find-redis';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { startRedis } from '@mayfly/local-stores/redis';
+import { buildWebApp } from '@mayfly/web/build';
 import { say, step } from './progress.ts';
 import { startApp } from './start/app.ts';
 import { checkFolder, checkPort } from './start/checks.ts';
@@ -49,6 +50,13 @@ async function main() {
     );
     watched.push({ name: 'Redis', exited: redis.exited });
     env.REDIS_URL = redis.url;
+    stopped.throwIfRequested();
+  }
+  if (!env.WEB_DIR) {
+    const build = () => buildWebApp(join(root, 'apps/web/dist'));
+    env.WEB_DIR = (
+      await step('Building the web app', build, ({ isNew }) => (isNew ? '' : ' (nothing has changed)'))
+    ).folder;
     stopped.throwIfRequested();
   }
   if (!env.S3_ENDPOINT) env.BLOB_DIR ||= join(dataDir, 'blobs');

@@ -16,6 +16,8 @@ export function greeting(address: string, dataDir: string): string {
   return `
 Mayfly is ready: ${address}     (data in ${dataDir}; Ctrl-C stops everything)
 
+Open it in a browser to send something. For programs:
+
 Is it well?
   curl ${address}/api/health
 Leave a note (with made-up bytes in place of an encrypted text):

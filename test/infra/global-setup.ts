@@ -1,5 +1,6 @@
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
+import { buildWebApp } from '@mayfly/web/build';
 import { startS3 } from './s3.ts';
 
 type Started = AsyncDisposable & { url: string; about: string };
@@ -31,7 +32,7 @@ async function containers(): Promise<typeof PROCESSES> {
 
 /**
  * Starts the stores that TEST_DATABASE_URL, TEST_REDIS_URL and TEST_S3_URL do not name, for all tests of a run: as processes, or
- * with TEST_STORES=containers in containers. Prints which way it went.
+ * with TEST_STORES=containers in containers. Prints which way it went. Builds the web app unless it is built.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const { env } = process;
@@ -52,6 +53,7 @@ export default async function setup(): Promise<() => Promise<void>> {
       return `${name} ${store.about}`;
     }),
   );
+  env.TEST_WEB_DIR = (await buildWebApp()).folder;
   console.log(`Stores: ${abouts.join('; ')}`);
   return () => stack.disposeAsync();
 }

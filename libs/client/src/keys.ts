@@ -42,6 +42,13 @@ export async function deriveOwnerToken(ownerSecret: Bytes): Promise<string> {
   return toBase64url(new Uint8Array(token));
 }
 
+/** Encrypts a file under a passphrase. Not for items: a password key used as a secret would be guessed. */
+export async function derivePassphraseFileKey(passwordKey: Bytes, salt: Bytes): Promise<CryptoKey> {
+  const base = await hkdfKey(passwordKey);
+  const aes = { name: 'AES-GCM', length: KEY_BITS };
+  return crypto.subtle.deriveKey(hkdf(salt, 'mayfly v1 passphrase file key'), base, aes, false, ['encrypt', 'decrypt']);
+}
+
 function hkdfKey(secret: Bytes): Promise<CryptoKey> {
   // Browsers hide WebCrypto from pages that came over plain HTTP.
   if (!crypto.subtle) throw new MayflyError('insecure-context');

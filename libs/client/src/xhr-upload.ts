@@ -23,7 +23,7 @@ interface Xhr {
   abort(): void;
 }
 
-const browser = globalThis as { XMLHttpRequest?: new () => Xhr }; // absent in workers of some kinds, and in Node
+const browser = globalThis as unknown as { XMLHttpRequest?: new () => Xhr }; // absent in workers of some kinds, and in Node
 
 export function hasXhr(): boolean {
   return browser.XMLHttpRequest !== undefined;

@@ -97,6 +97,10 @@ export const corsSettings = {
   CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
 };
 
+export const webSettings = {
+  WEB_DIR: optional(text(undefined, 'folder of the built web app; without it there are no pages')),
+};
+
 const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');
 
 /** Decision 11: in production the public address is never guessed from a request. */

@@ -13,6 +13,7 @@ import { reference } from './reference.ts';
 import { ROUTES } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import type { Upstream } from './upstream.ts';
+import { webPages } from './web-app.ts';
 
 /** The public application. It opens no body: requests of the contract go to their service as they come. */
 export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
@@ -35,6 +36,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     configEndpoint(scope, deps);
   });
   reference(app, deps);
+  if (deps.web) webPages(app, deps.web);
   for (const { method, url, service } of ROUTES) {
     const upstream = deps.upstreams[service];
     app.route({

@@ -5,6 +5,7 @@ import type { Redis } from '@mayfly/shared/redis';
 import type { limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
 import type { Upstream } from './upstream.ts';
+import type { WebApp } from './web-app.ts';
 
 export type { App };
 
@@ -20,6 +21,8 @@ export type GatewayDeps = {
   logger: Logger;
   /** Origins whose scripts may use the API. */
   corsOrigins?: string[] | undefined;
+  /** The pages; none when undefined. */
+  web?: WebApp | undefined;
   patience?: Partial<Patience>;
   now?: () => number;
 };

@@ -11,6 +11,7 @@ import { selfCheck } from './limits/self-check.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
 import { allReady, type Upstream } from './upstream.ts';
+import { readWebApp } from './web-app.ts';
 
 /** The gateway and its admin port, closed with the stack. The public port is the caller's to open, as the last thing. */
 export async function openGateway(
@@ -24,6 +25,7 @@ export async function openGateway(
   },
 ) {
   const { config, upstreams, redis, scrape, logger } = deps;
+  const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR);
   const requests = observedLimits(requestLimits({ redis, settings: config, logger }));
   const admin = stack.use(
     await openAdmin(config, {
@@ -35,6 +37,6 @@ export async function openGateway(
     }),
   );
   const facts = { limits: config, settings: config, baseUrl: config.BASE_URL, corsOrigins: config.CORS_ORIGINS };
-  const app = stack.use(buildGateway({ upstreams, redis, logger, version: VERSION, ...facts }, requests));
+  const app = stack.use(buildGateway({ upstreams, redis, logger, version: VERSION, web, ...facts }, requests));
   return { app, admin };
 }

@@ -11,6 +11,7 @@ import {
   telemetrySettings,
   uploadSettings,
   upstreamSettings,
+  webSettings,
 } from '@mayfly/shared/settings';
 
 export const settings = {
@@ -24,6 +25,7 @@ export const settings = {
   ...telemetrySettings,
   ...drainSettings,
   ...corsSettings,
+  ...webSettings,
   ...limitSettings,
 };
 

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'vite';
+import { compress } from './compress.ts';
+import { addIntegrity } from './integrity.ts';
+
+const app = resolve(import.meta.dirname, '..');
+const root = resolve(app, '../..');
+
+/** Everything that decides what comes out. */
+const SOURCES = [
+  'apps/web/{src,public,build}/**/*.*',
+  'apps/web/{index.html,package.json,vite.config.ts,svelte.config.js}',
+  'libs/client/src/**/*.ts',
+  'pnpm-lock.yaml',
+];
+
+/**
+ * Builds the web app, unless it was built from just these sources. Returns its folder, for WEB_DIR. It appears there
+ * complete or not at all.
+ */
+export async function buildWebApp(folder = join(app, 'dist')): Promise<{ folder: string; isNew: boolean }> {
+  const stamp = hashSources();
+  const stampFile = join(folder, '.built-from');
+  const isBuilt = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp;
+  if (isBuilt()) return { folder, isNew: false };
+  const fresh = `${folder}.${process.pid}`;
+  try {
+    await build({ configFile: join(app, 'vite.config.ts'), logLevel: 'warn', build: { outDir: fresh } });
+    addIntegrity(fresh);
+    await compress(fresh);
+    writeFileSync(join(fresh, '.built-from'), stamp);
+    mkdirSync(resolve(folder, '..'), { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fresh, folder);
+  } catch (error) {
+    if (!isBuilt()) throw error; // else somebody else has built the same at the same time
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  return { folder, isNew: true };
+}
+
+function hashSources(): string {
+  const hash = createHash('sha256');
+  for (const path of globSync(SOURCES, { cwd: root }).sort()) {
+    hash.update(`\n${path}\n`).update(readFileSync(join(root, path)));
+  }
+  return hash.digest('hex');
+}
+
+if (import.meta.main) {
+  const { folder, isNew } = await buildWebApp();
+  console.log(`${isNew ? 'Built' : 'Already built, from the same sources'}: ${folder}`);
+}

@@ -1,0 +1,16 @@
+// Words between the page, the worker and the service worker.
+
+/** From the page to the service worker. */
+export type ToServiceWorker =
+  /** A download is about to come; the port beside it brings its bytes. */
+  | { offer: string; name: string; size: number }
+  /** Files that another program has shared: they are sent to the port beside it. */
+  | { collect: string }
+  /** Nothing but a sign of life: a browser ends a service worker that nobody speaks to. */
+  | 'stay';
+
+/** From the worker to the service worker, through the port. */
+export type ToHandover = { chunk: Uint8Array<ArrayBuffer> } | 'end' | 'failed';
+
+/** The other way. The first `pull` says that the browser has begun the download. */
+export type FromHandover = 'offered' | 'pull' | 'cancelled';

@@ -1,0 +1,67 @@
+import { type ErrorCode, type MayflyClient, MayflyError } from '@mayfly/client';
+import type { SentItem } from './sent-item.ts';
+
+export type Status =
+  | { state: 'available'; usedCount: number; maxUses: number; expiresAt: string }
+  /** `gone`: deleted, or so long ago that the service has forgotten it. `elsewhere`: on another service than this page's. */
+  | { state: 'expired' | 'used-up' | 'gone' | 'elsewhere' }
+  /** Nobody could say. */
+  | { state: 'unknown'; code: ErrorCode };
+
+/** Whether nobody can use it any more. */
+export function isEnded(status: Status | undefined): boolean {
+  return status !== undefined && ['expired', 'used-up', 'gone'].includes(status.state);
+}
+
+const ASK_AGAIN_MS = 30_000;
+/** So that the service's clock has passed the end as well. */
+const AFTER_THE_END_MS = 1_000;
+
+/** When there may be something new: after a while, or as soon as the time of one of them is over. */
+export function askAgainAfterMs(statuses: Iterable<Status>, now = Date.now()): number {
+  const ends = Array.from(statuses, (status) =>
+    status.state === 'available' ? Date.parse(status.expiresAt) : Infinity,
+  );
+  return Math.max(AFTER_THE_END_MS, Math.min(ASK_AGAIN_MS, ...ends.map((end) => end - now + AFTER_THE_END_MS)));
+}
+
+type Options = { signal?: AbortSignal | undefined };
+type Asks = Pick<MayflyClient, 'getUsage'>;
+
+/** Asks the service; spends nothing and sends nothing but the id. */
+export async function readStatus(client: Asks, service: string, item: SentItem, options: Options): Promise<Status> {
+  if (item.service !== service) return { state: 'elsewhere' };
+  try {
+    return { state: 'available', ...(await client.getUsage(item, options)) };
+  } catch (error) {
+    if (!(error instanceof MayflyError) || error.code === 'aborted') throw error;
+    return toStatus(error.code, item);
+  }
+}
+
+function toStatus(code: ErrorCode, { expiresAt }: SentItem): Status {
+  if (code === 'expired' || code === 'used-up') return { state: code };
+  if (code !== 'not-found') return { state: 'unknown', code };
+  return { state: Date.parse(expiresAt) <= Date.now() ? 'expired' : 'gone' };
+}
+
+/** Asks for all of them, a few at a time, and reports each as it comes. Ends when the signal is aborted. */
+export async function readStatuses(
+  items: SentItem[],
+  read: (item: SentItem) => Promise<Status>,
+  onStatus: (item: SentItem, status: Status) => void,
+  { signal, atOnce = 4 }: Options & { atOnce?: number } = {},
+): Promise<void> {
+  const waiting = items.values();
+  const work = async () => {
+    // All share one iterator, so each item is taken once.
+    for (const item of waiting) {
+      const status = await read(item).catch((error) => {
+        if (!signal?.aborted) throw error;
+      });
+      if (signal?.aborted || !status) return;
+      onStatus(item, status);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}

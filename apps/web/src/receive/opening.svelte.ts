@@ -1,0 +1,31 @@
+import type { Link, Metadata, NoteInfo, UploadInfo } from '@mayfly/client';
+import { call } from '../worker/call.ts';
+
+type Info = (UploadInfo & { metadata?: Metadata }) | NoteInfo;
+
+/** What a page behind a link knows so far. Nothing here spends anything. */
+export class Opening<I extends Info> {
+  /** The address of the page, until a password has unlocked it. */
+  link = $state.raw<string | Link>(location.href);
+  info = $state.raw<I>();
+  failure = $state.raw<unknown>();
+  readonly hasKey = location.hash.length > 1;
+
+  get isLocked(): boolean {
+    return this.info?.hasPassword === true && typeof this.link === 'string';
+  }
+
+  async look() {
+    this.failure = undefined;
+    try {
+      this.info = (await call('look', { link: this.link })) as I; // the path says which of the two it is
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  unlocked = (link: Link) => {
+    this.link = link;
+    void this.look();
+  };
+}

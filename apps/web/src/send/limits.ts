@@ -1,0 +1,26 @@
+import type { ServiceConfig } from '@mayfly/client';
+import { t } from '../languages/index.ts';
+import { call } from '../worker/call.ts';
+import type { ChosenFile } from '../worker/upload.ts';
+
+/** Why the service would not take these files, before anything is encrypted; undefined when it would. */
+export async function filesProblem(files: ChosenFile[], config: ServiceConfig): Promise<string | undefined> {
+  if (files.length === 0) return undefined;
+  if (files.length > config.maxFilesPerUpload) return t.limits.tooMany(files.length, config.maxFilesPerUpload);
+  const sizeBytes = await call('measure', { files });
+  if (sizeBytes <= config.maxFileSize) return undefined;
+  const [only, ...others] = files;
+  return only && others.length === 0
+    ? t.limits.tooLargeOne(only.name, sizeBytes, config.maxFileSize)
+    : t.limits.tooLarge(sizeBytes, config.maxFileSize);
+}
+
+export function noteBytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** The same for a note's text. */
+export function noteProblem(text: string, config: ServiceConfig): string | undefined {
+  const sizeBytes = noteBytes(text);
+  return sizeBytes > config.noteMaxSize ? t.limits.noteTooLong(sizeBytes, config.noteMaxSize) : undefined;
+}

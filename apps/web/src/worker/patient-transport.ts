@@ -1,0 +1,71 @@
+import {
+  asMayflyError,
+  type ErrorCode,
+  fetchTransport,
+  type Transport,
+  type TransportAnswer,
+  type TransportRequest,
+  toBlob,
+  uploadWithXhr,
+} from '@mayfly/client';
+import type { Task } from './tasks.ts';
+
+/** Answers that another try may turn into a better one. */
+const PASSING: Record<number, ErrorCode> = {
+  429: 'rate-limited',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+/**
+ * What makes an upload may fail on its way and is then repeated when the page says so: the encrypted payload is kept for
+ * that. Nothing else is ever tried again: a download and a view count.
+ */
+export function patientTransport({ report, again }: Pick<Task, 'report' | 'again'>): Transport {
+  const inner = fetchTransport();
+
+  async function untilAnswered(send: () => Promise<TransportAnswer>, signal: AbortSignal | undefined) {
+    for (let tries = 1; ; tries += 1) {
+      const { answer, code } = await attempt(send, signal);
+      // The try whose answer was lost had been heard: only the owner can have set it.
+      if (tries > 1 && answer?.status === 409) return accepted();
+      if (answer && !code) return answer;
+      const seconds = Number(answer?.header('retry-after'));
+      report({ kind: 'trouble', code: code ?? 'network', retryAfterSec: seconds > 0 ? seconds : undefined });
+      await again();
+      report({ kind: 'resumed' });
+    }
+  }
+
+  return {
+    async send(request) {
+      const { body, signal } = request;
+      if (typeof body === 'object') {
+        const content = await toBlob(body, signal);
+        return untilAnswered(() => uploadWithXhr({ ...request, onSent: request.onSent, content }), signal);
+      }
+      return isDescription(request) ? untilAnswered(() => inner.send(request), signal) : inner.send(request);
+    },
+  };
+}
+
+async function attempt(send: () => Promise<TransportAnswer>, signal: AbortSignal | undefined) {
+  try {
+    const answer = await send();
+    return { answer, code: PASSING[answer.status] };
+  } catch (error) {
+    const failure = asMayflyError(error, signal);
+    if (failure.code === 'aborted') throw failure;
+    return { answer: undefined, code: failure.code };
+  }
+}
+
+/** The second step of an upload. Contract: POST /api/meta/<id>. */
+function isDescription({ method, url }: TransportRequest): boolean {
+  return method === 'POST' && /\/api\/meta\/[^/]+$/.test(url);
+}
+
+function accepted(): TransportAnswer {
+  return { status: 200, header: () => undefined, body: new Blob(['{"ok":true}']).stream() };
+}

@@ -1,0 +1,73 @@
+import { MayflyError } from '@mayfly/client';
+import type { FromHandover, ToHandover } from '../handover/messages.ts';
+import type { Place } from '../saving/place.ts';
+import { batches } from './batches.ts';
+import { openStorageSink } from './storage-sink.ts';
+
+/** Where decrypted bytes go. One of `finish` and `discard` ends it. */
+export type Sink = {
+  writable: WritableStream<Uint8Array>;
+  /** Aborts with the task, or when saving was stopped elsewhere. */
+  signal: AbortSignal;
+  /** Everything was whole: makes it a file. */
+  finish(): Promise<File | Blob | undefined>;
+  /** Nothing of it may stay. */
+  discard(): Promise<void>;
+};
+
+export function openSink(place: Place, signal: AbortSignal): Promise<Sink> {
+  if (place.kind === 'picked') return openPickedSink(place.handle, signal);
+  if (place.kind === 'handover') return openHandoverSink(place.port, signal);
+  return openStorageSink(signal);
+}
+
+async function openPickedSink(handle: FileSystemFileHandle, signal: AbortSignal): Promise<Sink> {
+  // The browser writes beside the file, which changes only with close().
+  const stream = await handle.createWritable();
+  return {
+    writable: batches((bytes) => stream.write(bytes)),
+    signal,
+    async finish() {
+      await stream.close();
+      return undefined;
+    },
+    async discard() {
+      await stream.abort();
+      // The picker has made an empty file. Not every browser can take it back.
+      await (handle as { remove?: () => Promise<void> }).remove?.().catch(() => {});
+    },
+  };
+}
+
+async function openHandoverSink(port: MessagePort, signal: AbortSignal): Promise<Sink> {
+  const stopped = new AbortController();
+  let wanted = 1; // the first piece was asked for before the port came here
+  let wake = () => {};
+  port.onmessage = ({ data }: MessageEvent<FromHandover>) => {
+    if (data === 'pull') wanted += 1;
+    if (data === 'cancelled') stopped.abort();
+    wake();
+  };
+  const say = (message: ToHandover, objects: Transferable[] = []) => port.postMessage(message, objects);
+  const write = async (bytes: Uint8Array<ArrayBuffer>) => {
+    while (wanted === 0 && !stopped.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    if (stopped.signal.aborted) throw new MayflyError('aborted');
+    wanted -= 1;
+    say({ chunk: bytes }, [bytes.buffer]);
+  };
+  return {
+    writable: batches(write),
+    signal: AbortSignal.any([signal, stopped.signal]),
+    async finish() {
+      say('end');
+      return undefined;
+    },
+    async discard() {
+      say('failed');
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+
+const folder = process.env.TEST_WEB_DIR ?? '';
+const read = (path: string) => readFileSync(join(folder, path));
+const html = read('index.html').toString();
+const gzipped = (path: string) => gzipSync(read(path), { level: 9 }).length;
+
+/** A script and everything that it imports before it can run. */
+function withImports(path: string, found = new Set<string>()): Set<string> {
+  if (found.has(path)) return found;
+  found.add(path);
+  const text = read(path).toString();
+  for (const [, name] of text.matchAll(/(?:^|[;}\s])(?:import|export)[^;()'"`]*?["']\.\/([^"']+)["']/g)) {
+    withImports(`assets/${name}`, found);
+  }
+  return found;
+}
+
+const entry = /<script type="module"[^>]* src="\/(assets\/[^"]+)"/.exec(html)?.[1] ?? '';
+const [worker = ''] = globSync('assets/worker-*.js', { cwd: folder });
+
+test('the first page loads less than 60 kB of scripts, its worker included', () => {
+  const initial = [...withImports(entry), worker];
+  const bytes = initial.reduce((sum, path) => sum + gzipped(path), 0);
+  console.log(`web app: ${initial.length} scripts for the first page, ${bytes} bytes gzipped`);
+  expect(initial.length).toBeGreaterThan(3);
+  expect(bytes).toBeGreaterThan(20_000); // else the imports were not found
+  expect(bytes).toBeLessThan(60_000);
+});
+
+test('Argon2, QR codes and other languages are not among them', () => {
+  const initial = [...withImports(entry), ...withImports(worker)].map((path) => read(path).toString()).join('\n');
+  for (const later of ['argon2id(', 'Schlüssel', 'numberOfMask']) expect(initial.includes(later)).toBe(false);
+  const all = globSync('assets/*.js', { cwd: folder })
+    .map((path) => read(path).toString())
+    .join('\n');
+  for (const later of ['argon2', 'Schlüssel']) expect(all.includes(later)).toBe(true);
+});
+
+test('every script has its hash, in its tag or in the import map', () => {
+  const map = JSON.parse(/<script type="importmap">(.*?)<\/script>/.exec(html)?.[1] ?? '{}') as {
+    integrity: Record<string, string>;
+  };
+  const hashOf = (path: string) => `sha384-${createHash('sha384').update(read(path)).digest('base64')}`;
+  const scripts = globSync('assets/*.js', { cwd: folder });
+  expect(scripts.length).toBeGreaterThan(5);
+  for (const path of scripts) expect(map.integrity[`/${path}`]).toBe(hashOf(path));
+  const tags = [...html.matchAll(/<(?:script|link)[^>]*"\/(assets\/[^"]+\.(?:js|css))"[^>]*>/g)];
+  expect(tags.length).toBeGreaterThan(1);
+  for (const [tag, path = ''] of tags) expect(tag).toContain(`integrity="${hashOf(path)}"`);
+  expect(html.indexOf('importmap')).toBeLessThan(html.indexOf('type="module"'));
+});
+
+test('the service worker imports nothing, so that every browser can run it', () => {
+  expect(read('handover/service-worker.js').toString()).not.toMatch(/\b(import|export)\b/);
+});
+
+test('text is there compressed', () => {
+  for (const path of [...globSync('assets/*.{js,css}', { cwd: folder }), 'index.html']) {
+    expect(existsSync(join(folder, `${path}.br`)) && existsSync(join(folder, `${path}.gz`))).toBe(true);
+  }
+});
+
+test('no address of anybody else is in it', () => {
+  const texts = globSync('**/*.{js,css,html,webmanifest}', { cwd: folder }).map((path) => read(path).toString());
+  const addresses = texts.flatMap((text) => text.match(/https?:\/\/[a-z0-9.-]+/gi) ?? []);
+  // Names of XML vocabularies, and addresses in sentences of libraries: nothing is loaded from them.
+  const harmless = /^https?:\/\/(www\.w3\.org|svelte\.dev|www\.npmjs\.com|github\.com)$/;
+  expect(addresses.filter((address) => !harmless.test(address))).toEqual([]);
+});

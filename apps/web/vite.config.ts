@@ -1,0 +1,27 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vite';
+
+/** Where the service worker lies, and below which addresses it works: none of the app's own pages is among them. */
+const SERVICE_WORKER = 'handover/service-worker.js';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [svelte()],
+  worker: { format: 'es' },
+  build: {
+    target: 'es2023',
+    emptyOutDir: true,
+    assetsInlineLimit: 0, // the content security policy knows no inline sources
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      checks: { pluginTimings: false }, // a word about slow plugins is of no use to who builds it
+      input: ['index.html', 'src/handover/service-worker.ts'],
+      output: {
+        entryFileNames: ({ name }) => (name === 'service-worker' ? SERVICE_WORKER : 'assets/[name]-[hash].js'),
+      },
+    },
+  },
+  // npm run dev-like use against a service that runs: the API is the service's.
+  server: { proxy: { '/api': process.env.MAYFLY_URL ?? 'http://localhost:3000' } },
+});

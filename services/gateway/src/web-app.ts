@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import { ConfigError } from '@mayfly/shared/config';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from './deps.ts';
+
+/** Addresses that a person opens. All are one document: what it shows, it finds out from the address. Decision 16. */
+const PAGES = ['/', '/d/:id', '/n/:id', '/uploads'];
+
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json',
+  '.woff2': 'font/woff2',
+};
+
+/** Endings of files that hold another file, compressed, best first. */
+const CODINGS = { br: '.br', gzip: '.gz' };
+
+type WebFile = {
+  contentType: string;
+  cacheControl: string;
+  etag: string;
+  body: Buffer;
+  /** The same bytes by content coding. */
+  coded: Map<string, Buffer>;
+};
+
+export type WebApp = { index: WebFile; files: Map<string, WebFile>; policy: string };
+
+/** Reads a built web app, less than a megabyte, into memory. Throws ConfigError when there is none in that folder. */
+export function readWebApp(folder: string): WebApp {
+  const isThere = existsSync(join(folder, 'index.html'));
+  if (!isThere) throw new ConfigError('WEB_DIR holds no index.html: build the web app (node apps/web/build/build.ts)');
+  const files = new Map<string, WebFile>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || TYPES[extname(path)] === undefined) continue;
+    files.set(`/${relative(folder, path).split(sep).join('/')}`, readWebFile(folder, path));
+  }
+  const index = readWebFile(folder, join(folder, 'index.html'));
+  files.delete('/index.html'); // it has better addresses
+  return { index, files, policy: contentSecurityPolicy(index.body.toString()) };
+}
+
+function readWebFile(folder: string, path: string): WebFile {
+  const body = readFileSync(path);
+  const coded = new Map(
+    Object.entries(CODINGS)
+      .filter(([, ending]) => existsSync(path + ending))
+      .map(([coding, ending]) => [coding, readFileSync(path + ending)]),
+  );
+  const contentType = TYPES[extname(path)] ?? 'application/octet-stream';
+  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+  return { contentType, cacheControl: cacheControl(relative(folder, path).split(sep)), etag, body, coded };
+}
+
+/** What is named by its content never changes. A document or a service worker from yesterday would ask for what is gone. */
+function cacheControl([top = '', ...below]: string[]): string {
+  if (top === 'assets' && below.length > 0) return 'public, max-age=31536000, immutable';
+  return top.endsWith('.html') || below.length > 0 ? 'no-store' : 'no-cache';
+}
+
+/**
+ * Own scripts and nothing else; text becomes script or markup only through the two policies named here. Scripts in the
+ * document itself (the map of hashes) are allowed by their hash.
+ */
+function contentSecurityPolicy(html: string): string {
+  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(
+    ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,
+  );
+  return [
+    "default-src 'none'",
+    // Argon2 is WebAssembly; this allows no eval of text.
+    ["script-src 'self' 'wasm-unsafe-eval'", ...inline].join(' '),
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "frame-src 'self'", // a download through the service worker begins in a frame
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types svelte-trusted-html mayfly',
+  ].join('; ');
+}
+
+/** Serves the web app: pages, and every file at its path. Decision 53. */
+export function webPages(app: App, web: WebApp) {
+  const serve = (file: WebFile) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const coding = file.coded.size > 0 ? acceptedCoding(request, file) : undefined;
+    reply.headers({
+      'content-type': file.contentType,
+      'cache-control': file.cacheControl,
+      'content-security-policy': web.policy, // a worker's own, too
+      etag: file.etag,
+      vary: 'Accept-Encoding',
+    });
+    if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+    if (coding) reply.header('content-encoding', coding);
+    return reply.send((coding && file.coded.get(coding)) ?? file.body);
+  };
+  const paths = [
+    ...PAGES.map((url) => ({ url, file: web.index })),
+    ...[...web.files].map(([url, file]) => ({ url, file })),
+  ];
+  for (const { url, file } of paths)
+    app.route({ method: ['GET', 'HEAD'], url, schema: { hide: true }, handler: serve(file) });
+}
+
+function acceptedCoding(request: FastifyRequest, { coded }: WebFile): string | undefined {
+  const accepted = String(request.headers['accept-encoding'] ?? '')
+    .split(',')
+    .map((part) => part.trim().toLowerCase())
+    .filter((part) => !/;\s*q=0(\.0*)?$/.test(part))
+    .map((part) => part.split(';', 1)[0]);
+  return [...coded.keys()].find((coding) => accepted.includes(coding));
+}

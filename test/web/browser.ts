@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+/** Debian's or another Chromium of this machine. Tests that need one are skipped without it. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-dev-shm-usage',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: FLAGS });
+}
+
+export type Watched = AsyncDisposable & {
+  context: BrowserContext;
+  page: Page;
+  /** What must never be: violations of the content security policy, and errors that nothing has caught. */
+  faults: string[];
+  /** Everything that left the browser, as text: addresses, headers, and bodies that are text. */
+  requests: string[];
+};
+
+/** A page in a context of its own, whose every request and fault is noted. */
+export async function openPage(
+  browser: Browser,
+  options: Parameters<Browser['newContext']>[0] = {},
+  prepare: Prepare = async () => {},
+): Promise<Watched> {
+  return watch(await browser.newContext({ ...SETTINGS, ...options }), prepare);
+}
+
+/** The same in a browser of its own, which keeps what it stores in that folder: others keep it in memory. */
+export async function openPersistentPage(folder: string, prepare: Prepare): Promise<Watched> {
+  const options = { executablePath: CHROMIUM ?? '', args: FLAGS, ...SETTINGS };
+  return watch(await chromium.launchPersistentContext(folder, options), prepare);
+}
+
+type Prepare = (context: BrowserContext) => Promise<unknown>;
+const SETTINGS = { acceptDownloads: true, locale: 'en-US' };
+
+async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched> {
+  const [faults, requests]: [string[], string[]] = [[], []];
+  context.on('request', (request) => {
+    const body = request.postDataBuffer()?.toString('latin1') ?? '';
+    requests.push(`${request.method()} ${request.url()}\n${JSON.stringify(request.headers())}\n${body}`);
+  });
+  context.on('weberror', (error) => faults.push(String(error.error())));
+  context.on('console', (message) => {
+    const text = message.text();
+    if (message.type() === 'error' && !/Failed to load resource/.test(text)) faults.push(text);
+    if (/Content Security Policy|Trusted ?Type|integrity/i.test(text)) faults.push(text);
+  });
+  await prepare(context);
+  const page = await context.newPage();
+  return { context, page, faults, requests, [Symbol.asyncDispose]: () => context.close() };
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { MayflyClient } from '@mayfly/client';
+import { nodeTransport } from '@mayfly/client/node';
+import { freshFolder } from '@mayfly/local-stores/testing';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunningShape } from '../infra/shapes.ts';
+import { CHROMIUM, openPersistentPage } from './browser.ts';
+import { watchMemory } from './browser-memory.ts';
+import { startWebService } from './web-service.ts';
+
+/** Another size: WEB_TEST_MIB=2048 npm test -- test/web/large */
+const SIZE_BYTES = Number(process.env.WEB_TEST_MIB || 100) * 2 ** 20;
+const BLOCK_BYTES = 2 ** 20;
+/** What a browser takes for itself while it works, whatever the size. */
+const MOST_BYTES = 400 * 2 ** 20;
+const PATIENCE_MS = 60_000 + SIZE_BYTES / 2_000;
+
+/** Other bytes in every block, so that a lost or repeated one is found. */
+function block(index: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(BLOCK_BYTES).fill(index % 251);
+  new DataView(bytes.buffer).setUint32(0, index);
+  return bytes;
+}
+
+function source() {
+  let index = 0;
+  const stream = () =>
+    new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (index * BLOCK_BYTES === SIZE_BYTES) controller.close();
+        else controller.enqueue(block(index++));
+      },
+    });
+  return { name: 'large.bin', size: SIZE_BYTES, stream };
+}
+
+function expectedHash(): string {
+  const hash = createHash('sha256');
+  for (let index = 0; index * BLOCK_BYTES < SIZE_BYTES; index += 1) hash.update(block(index));
+  return hash.digest('hex');
+}
+
+const noPicker = (context: BrowserContext) =>
+  context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
+const noWorker = async (context: BrowserContext) => {
+  await noPicker(context);
+  await context.addInitScript(() => {
+    Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined });
+  });
+};
+
+describe.skipIf(!CHROMIUM || process.platform !== 'linux')(
+  'a large download (needs Chromium on Linux, else skipped)',
+  () => {
+    let service: RunningShape;
+    let client: MayflyClient;
+    beforeAll(async () => {
+      service = await startWebService('all', { MAX_FILE_SIZE: '8GiB' });
+      client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+    });
+    afterAll(async () => {
+      await service?.[Symbol.asyncDispose]();
+    });
+
+    async function downloadOnce(page: Page): Promise<string> {
+      const { link } = await client.uploadFiles([source()], { expireSec: 3600, maxDownloads: 1 });
+      await page.goto(link);
+      await page.getByText('large.bin').waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent('download', { timeout: PATIENCE_MS }),
+        page.getByRole('button', { name: 'Download', exact: true }).click(),
+      ]);
+      await page.getByRole('heading', { name: 'Saved, whole and unchanged' }).waitFor({ timeout: PATIENCE_MS });
+      const hash = createHash('sha256');
+      await pipeline(createReadStream(await download.path()), hash);
+      return hash.digest('hex');
+    }
+
+    test.each([
+      { way: 'the service worker', prepare: noPicker },
+      { way: "the browser's own storage", prepare: noWorker },
+    ])(
+      'goes to the disk through $way, whole, and memory stays the same',
+      async ({ way, prepare }) => {
+        await using profile = await freshFolder();
+        await using watched = await openPersistentPage(profile.path, prepare);
+        await watched.page.goto(service.baseUrl);
+        const browser = watched.context.browser();
+        if (!browser) throw new Error('the context has no browser');
+        const memory = await watchMemory(browser);
+        expect(await downloadOnce(watched.page)).toBe(expectedHash());
+        const peakBytes = await memory.stop();
+        const [mib, peakMib] = [SIZE_BYTES, peakBytes].map((bytes) => Math.round(bytes / 2 ** 20));
+        console.log(`${mib} MiB through ${way}: the browser took ${peakMib} MiB more at most`);
+        expect(peakBytes).toBeLessThan(MOST_BYTES);
+        expect(watched.faults).toEqual([]);
+      },
+      2 * PATIENCE_MS,
+    );
+  },
+);

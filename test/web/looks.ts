@@ -1,0 +1,41 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/** Saves a picture of everything that is checked here, to be looked at: WEB_SCREENSHOTS=docs/screenshots npm test -- test/web */
+const FOLDER = process.env.WEB_SCREENSHOTS;
+
+const WIDTHS = { desktop: { width: 1100, height: 850 }, phone: { width: 360, height: 740 } };
+const LOOKS = [
+  { scheme: 'light', width: 'desktop' },
+  { scheme: 'dark', width: 'desktop' },
+  { scheme: 'light', width: 'phone' },
+  { scheme: 'dark', width: 'phone' },
+] as const;
+
+type Axe = { run(options: object): Promise<{ violations: Violation[] }> };
+type Violation = { id: string; nodes: { html: string; failureSummary?: string }[] };
+
+/** Violations of accessibility rules on a page as it stands, in light and dark, wide and narrow; and what is too wide. */
+export async function problemsOfLooks(page: Page, name: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const { scheme, width } of LOOKS) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    await page.setViewportSize(WIDTHS[width]);
+    await page.evaluate(axe.source);
+    const problems = await page.evaluate(async () => {
+      const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ['violations'] });
+      const { scrollWidth, clientWidth } = document.documentElement;
+      const tooWide = scrollWidth > clientWidth ? [`${scrollWidth} px on ${clientWidth}`] : [];
+      const nodes = violations.flatMap(({ id, nodes }) => nodes.map((node) => ({ id, ...node })));
+      return [...nodes.map(({ id, html, failureSummary }) => `${id}: ${html} ${failureSummary}`), ...tooWide];
+    });
+    found.push(...problems.map((problem) => `${name} (${scheme}, ${width}): ${problem}`));
+    if (FOLDER) {
+      mkdirSync(FOLDER, { recursive: true });
+      await page.screenshot({ path: join(FOLDER, `${name}-${scheme}-${width}.png`), fullPage: true });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,214 @@
+import { readFile } from 'node:fs/promises';
+import { MayflyClient } from '@mayfly/client';
+import { nodeTransport } from '@mayfly/client/node';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunningShape } from '../infra/shapes.ts';
+import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { problemsOfLooks } from './looks.ts';
+import { sendFiles, sendNote } from './sending.ts';
+import { startWebService } from './web-service.ts';
+
+const file = (name: string, text = 'content') => ({ name, buffer: Buffer.from(text) });
+const PASSPHRASE = 'four random words do';
+
+describe.skipIf(!CHROMIUM)('the list of what a browser has sent (needs Chromium, else skipped)', () => {
+  let service: RunningShape;
+  let browser: Browser;
+  let client: MayflyClient;
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startWebService('all'), startBrowser()]);
+    client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  const openList = (page: Page) => page.goto(`${service.baseUrl}/uploads`);
+  const entry = (page: Page, title: string) => page.getByRole('listitem', { name: title });
+  const statusOf = (page: Page, title: string) => entry(page, title).locator('[data-status]');
+
+  test('what was sent is listed with its state, also after the browser has left the page', async () => {
+    await using watched = await openPage(browser);
+    const { page } = watched;
+    const link = await sendFiles(page, service.baseUrl, [file('one.txt'), file('two.txt')], {
+      downloads: '3 downloads',
+    });
+    const noteLink = await sendNote(page, service.baseUrl, 'text', { views: '1 view, then it is burnt' });
+    const { payload } = await client.download(link);
+    await new Response(payload as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();
+    await client.viewNote(noteLink);
+    await openList(page);
+    await statusOf(page, 'one.txt, two.txt').getByText('Downloaded 1 of 3 times, ends in').waitFor();
+    await statusOf(page, 'Text').getByText('Used up').waitFor();
+    expect(await problemsOfLooks(page, 'uploads-list')).toEqual([]);
+
+    await page.getByRole('button', { name: 'Remove the ended one from the list' }).click();
+    await entry(page, 'Text').waitFor({ state: 'detached' });
+    await page.reload();
+    await statusOf(page, 'one.txt, two.txt').getByText('Downloaded 1 of 3').waitFor();
+    expect(await page.getByRole('listitem').count()).toBe(1);
+    // What opens an item, and what owns it, stay here: the service sees ids and an item's owner token.
+    for (const secret of [link, noteLink].map((one) => one.split('#')[1] ?? '')) {
+      expect(watched.requests.filter((request) => request.includes(secret))).toEqual([]);
+    }
+    expect(watched.faults).toEqual([]);
+  });
+
+  test('the link can be copied again, and the item deleted', async () => {
+    await using watched = await openPage(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = watched;
+    const link = await sendFiles(page, service.baseUrl, [file('mistake.txt')]);
+    await openList(page);
+    await entry(page, 'mistake.txt').getByRole('button', { name: 'Copy link' }).click();
+    await entry(page, 'mistake.txt').getByText('Copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+
+    // With the keyboard: asked twice, and the safe answer has the focus.
+    await entry(page, 'mistake.txt').getByRole('button', { name: 'Delete' }).press('Enter');
+    await page.getByText('Delete it for everybody?').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Keep it');
+    expect(await problemsOfLooks(page, 'uploads-sure')).toEqual([]);
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText('Deleted from the service and from this list.').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    await expect(client.getInfo(link)).rejects.toMatchObject({ code: 'not-found' });
+    await page.reload();
+    await page.locator('[data-empty]').waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  test('what is deleted right after sending is not in the list', async () => {
+    await using watched = await openPage(browser);
+    const { page } = watched;
+    await sendFiles(page, service.baseUrl, [file('regret.txt')]);
+    await page.getByRole('button', { name: 'Delete it now' }).click();
+    await page.getByRole('button', { name: 'Yes, delete' }).click();
+    await page.getByText('Deleted. The link opens nothing any more.').waitFor();
+    await openList(page);
+    await page.locator('[data-empty]').waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  test('an item that its time has ended says so, one that is gone too', async () => {
+    await using watched = await openPage(browser);
+    const { page } = watched;
+    await sendFiles(page, service.baseUrl, [file('brief.txt')], { expires: '1 second' });
+    const link = await sendFiles(page, service.baseUrl, [file('removed.txt')]);
+    const items = await ownItems(page);
+    const removed = items.find(({ link: one }) => one === link);
+    await client.remove({ kind: 'upload', id: String(removed?.id) }, String(removed?.ownerSecret));
+    await openList(page);
+    await statusOf(page, 'brief.txt').getByText('Expired').waitFor();
+    await statusOf(page, 'removed.txt').getByText('Deleted').waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  test('the list moves to another browser in a file under a passphrase', async () => {
+    await using one = await openPage(browser);
+    const link = await sendFiles(one.page, service.baseUrl, [file('luggage.txt')], { downloads: '2 downloads' });
+    await openList(one.page);
+    await one.page.getByText('Export the list').click();
+    await one.page.locator('[data-export]').getByLabel('Passphrase').fill(PASSPHRASE);
+    expect(await problemsOfLooks(one.page, 'uploads-export')).toEqual([]);
+    const [download] = await Promise.all([
+      one.page.waitForEvent('download'),
+      one.page.getByRole('button', { name: 'Encrypt and save' }).click(),
+    ]);
+    const exported = await readFile(await download.path(), 'utf8');
+    expect(exported).toContain('"mayfly sent list"');
+    expect(exported).not.toContain('luggage');
+
+    await using other = await openPage(browser);
+    const { page } = other;
+    await openList(page);
+    const importFile = async (text: string, passphrase: string) => {
+      await page.getByLabel('Exported file').setInputFiles({
+        name: 'list.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(text),
+      });
+      await page.locator('[data-import]').getByLabel('Passphrase').fill(passphrase);
+      await page.getByRole('button', { name: 'Decrypt and add' }).click();
+    };
+    await page.getByText('Import a list').click();
+    await importFile(exported, 'not the passphrase');
+    await page.getByText('The passphrase is wrong, or the file was changed.').waitFor();
+    await importFile('{"format":"something else"}', PASSPHRASE);
+    await page.getByText('This is not an exported list.').waitFor();
+    await importFile(exported, PASSPHRASE);
+    await page.getByText('1 added, 0 already in the list.').waitFor();
+    await importFile(exported, PASSPHRASE);
+    await page.getByText('0 added, 1 already in the list.').waitFor();
+    expect(await problemsOfLooks(page, 'uploads-import')).toEqual([]);
+    await statusOf(page, 'luggage.txt').getByText('Downloaded 0 of 2 times').waitFor();
+
+    // The other browser owns it now, too.
+    await entry(page, 'luggage.txt').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete now' }).click();
+    await page.locator('[data-empty]').waitFor();
+    await expect(client.getInfo(link)).rejects.toMatchObject({ code: 'not-found' });
+    expect([...one.faults, ...other.faults]).toEqual([]);
+  });
+
+  test.each([
+    [
+      'is not there',
+      (context: BrowserContext) => context.addInitScript(() => Reflect.deleteProperty(globalThis, 'indexedDB')),
+    ],
+    ['is forbidden', (context: BrowserContext) => context.addInitScript(forbidIndexedDb)],
+  ])(
+    'where storage %s, everything is sent all the same, and the list lasts as long as the page',
+    async (_, prepare) => {
+      await using watched = await openPage(browser, {}, prepare);
+      const { page } = watched;
+      await sendFiles(page, service.baseUrl, [file('fleeting.txt')]);
+      await page.getByRole('link', { name: 'My uploads' }).click();
+      await entry(page, 'fleeting.txt').waitFor();
+      await page.getByText('This browser gives no storage to this page.').waitFor();
+      expect(await problemsOfLooks(page, 'uploads-not-kept')).toEqual([]);
+      // Back, the link is still there.
+      await page.goBack();
+      await page.getByRole('heading', { name: 'Here is your link' }).waitFor();
+      expect(watched.faults).toEqual([]);
+    },
+  );
+
+  test('the list speaks German', async () => {
+    await using watched = await openPage(browser, { locale: 'de-DE' });
+    const { page } = watched;
+    await openList(page);
+    await page.getByRole('heading', { name: 'Meine Sendungen' }).waitFor();
+    await page.getByText('Die Liste mitnehmen').waitFor();
+    expect(await problemsOfLooks(page, 'uploads-german')).toEqual([]);
+    expect(watched.faults).toEqual([]);
+  });
+});
+
+function forbidIndexedDb() {
+  Object.defineProperty(globalThis, 'indexedDB', {
+    get() {
+      throw new DOMException('denied', 'SecurityError');
+    },
+  });
+}
+
+/** What the page has in its database. */
+function ownItems(page: Page): Promise<{ id: string; link: string; ownerSecret: string }[]> {
+  return page.evaluate(
+    () =>
+      new Promise((resolve, reject) => {
+        const opening = indexedDB.open('mayfly-sent');
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const reading = opening.result.transaction('items').objectStore('items').getAll();
+          reading.onsuccess = () => {
+            opening.result.close();
+            resolve(reading.result);
+          };
+        };
+      }),
+  );
+}

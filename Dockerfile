@@ -19,13 +19,10 @@ COPY services services
 RUN pnpm install --prod --frozen-lockfile --filter-prod "@mayfly/all..." \
  && rm -rf services/*/test services/*/bench libs/*/test libs/client libs/local-stores
 
-# The web pages, where this checkout has them; an empty folder otherwise.
+# The web pages.
 FROM tools AS web
 COPY . .
-RUN if [ -d apps/web ]; then \
-      pnpm install --frozen-lockfile --filter "./apps/web..." && pnpm --filter ./apps/web build; \
-    fi \
- && mkdir -p apps/web/dist
+RUN pnpm install --frozen-lockfile --filter "@mayfly/web..." && node apps/web/build/build.ts
 
 # Node and the system below it, without package managers, headers, manuals, and programs that become root. The list of Debian packages stays: scanners read it.
 FROM ${NODE_IMAGE} AS node
@@ -50,6 +47,8 @@ LABEL org.opencontainers.image.title="Mayfly" \
       org.opencontainers.image.revision="${REVISION}"
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \
+    NODE_OPTIONS=--max-semi-space-size=4 \
+    NODE_COMPILE_CACHE=/app/.compile-cache \
     WEB_DIR=/app/web \
     ADMIN_PORT=9000
 # Numbers, so that Kubernetes can see that it is not root.

@@ -19,6 +19,7 @@ const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.
 const RULES = at('deploy/observability/rules/mayfly.yaml');
 const rules: Rule[] = parse(readFileSync(RULES, 'utf8')).groups.flatMap((group: { rules: Rule[] }) => group.rules);
 const documented = readFileSync(at('docs/observability.md'), 'utf8');
+const runbooks = readFileSync(at('docs/operations.md'), 'utf8');
 const exposed = new Set([...documented.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name));
 const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
 const panels = dashboards.flatMap(({ title, panels }) =>
@@ -57,7 +58,7 @@ test.each(panels)('$name refers to metrics that are exposed', ({ queries }) => {
 });
 
 test('every alert has a runbook', () => {
-  const headings = [...documented.matchAll(/^### (.+)$/gm)].map(([, title = '']) =>
+  const headings = [...runbooks.matchAll(/^### (.+)$/gm)].map(([, title = '']) =>
     title.toLowerCase().replaceAll(' ', '-'),
   );
   for (const { alert, annotations } of rules.filter((rule) => rule.alert)) {

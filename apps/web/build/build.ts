@@ -23,16 +23,19 @@ const SOURCES = [
 export async function buildWebApp(folder = join(app, 'dist')): Promise<{ folder: string; isNew: boolean }> {
   const stamp = hashSources();
   const stampFile = join(folder, '.built-from');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return { folder, isNew: false };
+  const isBuilt = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp;
+  if (isBuilt()) return { folder, isNew: false };
   const fresh = `${folder}.${process.pid}`;
   try {
     await build({ configFile: join(app, 'vite.config.ts'), logLevel: 'warn', build: { outDir: fresh } });
     addIntegrity(fresh);
     await compress(fresh);
     writeFileSync(join(fresh, '.built-from'), stamp);
-    rmSync(folder, { recursive: true, force: true });
     mkdirSync(resolve(folder, '..'), { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
     renameSync(fresh, folder);
+  } catch (error) {
+    if (!isBuilt()) throw error; // else somebody else has built the same at the same time
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }

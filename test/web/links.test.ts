@@ -135,6 +135,15 @@ describe.skipIf(!CHROMIUM)('links that open nothing (needs Chromium, else skippe
     expect(watched.faults).toEqual([]);
   });
 
+  test('a page that came without HTTPS says that it cannot encrypt', async () => {
+    await using watched = await openPage(browser, {}, (context) =>
+      context.addInitScript(() => Object.defineProperty(globalThis, 'isSecureContext', { get: () => false })),
+    );
+    await watched.page.goto(service.baseUrl);
+    await watched.page.locator('[data-problem=insecure-context]').waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
   test('an upload that is being finished is not called broken', async () => {
     const { link } = await client.uploadFiles(file(), stay);
     await using watched = await openPage(browser);

@@ -131,6 +131,19 @@ describe.skipIf(!CHROMIUM)('every page, in light and dark, wide and narrow (need
     expect(watched.faults).toEqual([]);
   });
 
+  test('from right to left', async () => {
+    await using watched = await openPage(browser);
+    const { page } = watched;
+    await page.goto(service.baseUrl);
+    await page.getByLabel('Gone after').waitFor();
+    await page.evaluate(() => {
+      document.documentElement.dir = 'rtl';
+    });
+    await chooseFiles(page, [file('letter.pdf', 180_000), file('notes.txt', 2_000)]);
+    await check(page, 'send-right-to-left');
+    expect(watched.faults).toEqual([]);
+  });
+
   test('sending with nothing but a keyboard', async () => {
     await using watched = await openPage(browser);
     const { page } = watched;

@@ -160,6 +160,22 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
     expect(watched.faults).toEqual([]);
   });
 
+  test('the link is shown even if the connection goes with its last byte', async () => {
+    await using watched = await openPage(browser);
+    const { page } = watched;
+    way.uploadBytesPerSec = Number.POSITIVE_INFINITY;
+    await page.goto(baseUrl);
+    await chooseFiles(page, [{ name: 'a.txt', buffer: Buffer.from('small') }]);
+    await page.route('**/api/meta/*', async (route) => {
+      const answer = await route.fetch();
+      await page.route('**/*', (other) => other.abort());
+      await route.fulfill({ response: answer });
+    });
+    await page.getByRole('button', { name: 'Encrypt and send' }).click();
+    expect((await client.getInfo(await shownLink(page))).metadata?.files[0]?.name).toBe('a.txt');
+    expect(watched.faults).toEqual([]);
+  });
+
   test('a page that cannot learn the limits says so, and can ask again', async () => {
     await using watched = await openPage(browser);
     const { page } = watched;

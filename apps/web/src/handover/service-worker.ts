@@ -95,7 +95,7 @@ async function takeShared(event: FetchEvent): Promise<Response> {
     .filter((entry) => typeof entry === 'string' && entry !== '')
     .join('\n');
   const token = crypto.randomUUID();
-  shared.set(token, files.length > 0 || text === '' ? files : [new File([text], '', { type: 'text/plain' })]);
+  shared.set(token, files.length > 0 || text === '' ? files : [new File([text], 'shared.txt', { type: 'text/plain' })]);
   event.waitUntil(
     new Promise<void>((resolve) =>
       setTimeout(() => {

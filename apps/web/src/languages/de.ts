@@ -65,7 +65,6 @@ export const de: Messages = {
     again: 'Noch einmal versuchen',
     cancel: 'Abbrechen',
     stopped: 'Abgebrochen. Auf dem Server ist nichts geblieben.',
-    noLimits: 'Die Grenzen dieses Dienstes konnten nicht geladen werden.',
   },
 
   limits: {
@@ -117,7 +116,6 @@ export const de: Messages = {
       'Dieser Link kam ohne seinen Schlüssel, den Teil hinter dem #. Wenn Sie ihn auf anderem Weg bekommen haben, geben Sie ihn hier ein.',
     lockedTitle: 'Mit einem Passwort geschützt',
     size: 'Größe',
-    contents: 'Inhalt',
     left: 'Downloads übrig',
     viewsLeft: 'Ansichten übrig',
     leftOf: (left, of) => `${left} von ${of}`,
@@ -155,7 +153,6 @@ export const de: Messages = {
     sendOwn: 'Selbst etwas senden',
     failedTitle: 'Der Download ist fehlgeschlagen',
     nothingSaved: 'Es wurde nichts gespeichert.',
-    mayBeSpent: 'Dieser Versuch hat vielleicht einen Download verbraucht.',
     again: 'Noch einmal versuchen',
   },
 

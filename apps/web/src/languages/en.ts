@@ -65,7 +65,6 @@ export const en = {
     again: 'Try again',
     cancel: 'Cancel',
     stopped: 'Stopped. Nothing was kept on the server.',
-    noLimits: 'The limits of this service could not be loaded.',
   },
 
   limits: {
@@ -117,7 +116,6 @@ export const en = {
       'This link came without its key, the part after the #. If you were given the key in another way, enter it here.',
     lockedTitle: 'It is protected by a password',
     size: 'Size',
-    contents: 'Contents',
     left: 'Downloads left',
     viewsLeft: 'Views left',
     leftOf: (left: number, of: number) => `${left} of ${of}`,
@@ -155,7 +153,6 @@ export const en = {
     sendOwn: 'Send something yourself',
     failedTitle: 'The download failed',
     nothingSaved: 'Nothing was saved.',
-    mayBeSpent: 'This try may have used one download.',
     again: 'Try again',
   },
 

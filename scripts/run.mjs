@@ -14,7 +14,7 @@ async function main() {
   const [command = '', ...args] = process.argv.slice(2);
   const script = join(root, 'scripts', `${command}.ts`);
   if (!/^[a-z]+$/.test(command) || !existsSync(script)) {
-    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin [arguments]');
+    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin|bench [arguments]');
   }
   stopWithParent();
   const node = await chooseNode(root);

@@ -19,7 +19,9 @@ async function main() {
   stopWithParent();
   const node = await chooseNode(root);
   await installDependencies(root, node);
-  const env = childEnvironment(dirname(node));
+  // Compiled code is kept for the next start: quicker, and less memory, since nothing is stripped of its types again.
+  const compileCache = process.env.NODE_COMPILE_CACHE ?? join(root, '.cache', 'compiled');
+  const env = childEnvironment(dirname(node), { NODE_COMPILE_CACHE: compileCache });
   return runToEnd(node, [script, ...args], { cwd: root, env });
 }
 

@@ -23,6 +23,7 @@ export async function startService(stack: AsyncDisposableStack, shape: Shape, fo
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, // as npm start sets it
     NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS, // such as --cpu-prof
     HOST: '127.0.0.1',
     TRUST_PROXY: '1',

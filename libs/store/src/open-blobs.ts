@@ -3,7 +3,9 @@ import type { Logger } from '@mayfly/shared/logger';
 import type { blobSettings } from '@mayfly/shared/settings';
 import type { BlobStore } from './blobs.ts';
 import { openDiskBlobs } from './disk/blobs.ts';
-import { LARGEST_OBJECT_BYTES, openS3Blobs } from './s3/blobs.ts';
+
+/** The largest object that one PUT can carry (Amazon S3, and what speaks its protocol). */
+const LARGEST_OBJECT_BYTES = 5 * 2 ** 30;
 
 type BlobConfig = Config<typeof blobSettings> & { MAX_FILE_SIZE?: number };
 
@@ -22,5 +24,7 @@ export async function openBlobs(config: BlobConfig, logger: Logger): Promise<Blo
   if ((config.MAX_FILE_SIZE ?? 0) > LARGEST_OBJECT_BYTES) {
     throw new ConfigError('Bad settings: MAX_FILE_SIZE must be at most 5GiB, the largest object of one S3 request.');
   }
+  // Its libraries take memory that a process with a folder spares.
+  const { openS3Blobs } = await import('./s3/blobs.ts');
   return openS3Blobs({ ...config, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY }, logger);
 }

@@ -7,9 +7,6 @@ import { prepareBucket } from './bucket.ts';
 import { openClient, openPayloadAgent, PATIENCE, type S3Config, type S3Patience } from './connection.ts';
 import { getPayload, putPayload, unavailable } from './payloads.ts';
 
-/** The largest object that one PUT can carry (Amazon S3, and what speaks its protocol). */
-export const LARGEST_OBJECT_BYTES = 5 * 2 ** 30;
-
 /** Payloads are signed for as long as a slow sender may need until the store has seen the request's head. */
 const SIGNED_FOR_SEC = 3_600;
 const PAGE = 1_000;

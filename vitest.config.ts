@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['{libs,services,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['{libs,services,apps}/*/test/**/*.test.ts', '{test,bench/test}/**/*.test.ts'],
     // PostgreSQL and Redis for all tests, started once.
     globalSetup: ['test/infra/global-setup.ts'],
     reporters: ['default', './test/infra/counts-reporter.ts'],

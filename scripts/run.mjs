@@ -14,12 +14,14 @@ async function main() {
   const [command = '', ...args] = process.argv.slice(2);
   const script = join(root, 'scripts', `${command}.ts`);
   if (!/^[a-z]+$/.test(command) || !existsSync(script)) {
-    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin|trace|mayfly [arguments]');
+    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin|bench|trace|mayfly [arguments]');
   }
   stopWithParent();
   const node = await chooseNode(root);
   await installDependencies(root, node);
-  const env = childEnvironment(dirname(node));
+  // Compiled code is kept for the next start: quicker, and less memory, since nothing is stripped of its types again.
+  const compileCache = process.env.NODE_COMPILE_CACHE ?? join(root, '.cache', 'compiled');
+  const env = childEnvironment(dirname(node), { NODE_COMPILE_CACHE: compileCache });
   // The command line's paths are those of the folder that it was called in.
   const cwd = command === 'mayfly' ? process.cwd() : root;
   return runToEnd(node, [script, ...args], { cwd, env });

@@ -3,7 +3,7 @@ import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 
 import { join } from 'node:path';
 import { Unavailable } from '@mayfly/shared/errors';
 import { type BlobStore, idOf, LengthMismatch, nameOf, type StoredBlob } from '../blobs.ts';
-import { readFile } from './read-file.ts';
+import { payloadStream } from './payload-stream.ts';
 
 const PARTIAL = '.part';
 const PAGE = 1_000;
@@ -41,7 +41,7 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
         file = await open(pathOf(id), 'r');
         const { size } = await file.stat();
         if (sizeBytes !== undefined && size !== sizeBytes) throw new Error('a blob has another size than its upload');
-        return readFile(file, size);
+        return payloadStream(file, size);
       } catch (error) {
         await file?.close();
         if (codeOf(error) === 'ENOENT') return undefined;

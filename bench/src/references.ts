@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '@mayfly/local-stores/ports';
+import { startProgram } from './program.ts';
+import type { Target } from './target.ts';
+
+export const REFERENCES = ['http', 'fastify', 'sink', 'reader', 'nginx'] as const;
+export type Reference = (typeof REFERENCES)[number];
+
+/** Files that `reader` and `nginx` serve, under the names that this gives to sizes. */
+export const fileName = (sizeBytes: number): string => `${sizeBytes}.bin`;
+
+/** Starts a reference. Undefined when the machine does not have the program. */
+export async function startReference(
+  stack: AsyncDisposableStack,
+  name: Reference,
+  folder: string,
+): Promise<Target | undefined> {
+  if (name === 'nginx') return startNginx(stack, folder);
+  const entry = join(import.meta.dirname, 'references', `${name}.ts`);
+  const program = stack.use(startProgram(process.execPath, [entry, folder], process.env));
+  const [port] = await once(program.child, 'message');
+  return { name, url: `http://127.0.0.1:${port}`, pids: [program.pid], memoryPids: [program.pid] };
+}
+
+async function startNginx(stack: AsyncDisposableStack, folder: string): Promise<Target | undefined> {
+  const command = ['/usr/sbin/nginx', '/usr/bin/nginx', '/opt/homebrew/bin/nginx'].find((path) => existsSync(path));
+  if (!command) return undefined;
+  const port = await freePort();
+  const own = join(folder, 'nginx');
+  mkdirSync(own, { recursive: true });
+  const configuration = join(own, 'nginx.conf');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${own};`);
+  writeFileSync(
+    configuration,
+    `daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; pid ${own}/pid; error_log stderr;
+events {}
+http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; ${temporary.join(' ')}
+server { listen 127.0.0.1:${port}; root ${folder}; } }`,
+  );
+  const program = stack.use(startProgram(command, ['-p', own, '-c', configuration], process.env));
+  const target = { name: 'nginx', url: `http://127.0.0.1:${port}`, pids: [program.pid], memoryPids: [program.pid] };
+  await untilAnswers(target.url);
+  return target;
+}
+
+async function untilAnswers(url: string) {
+  for (let tries = 0; tries < 200; tries++) {
+    const isUp = await fetch(url).then(
+      () => true,
+      () => false, // not listening yet
+    );
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`nothing answers at ${url}`);
+}
+
+/** Writes a file of so many bytes. */
+export async function writeFileOf(folder: string, sizeBytes: number, chunk: Buffer) {
+  await using file = await open(join(folder, fileName(sizeBytes)), 'w');
+  for (let written = 0; written < sizeBytes; written += chunk.length) {
+    await file.write(chunk, 0, Math.min(chunk.length, sizeBytes - written));
+  }
+}

@@ -1,0 +1,34 @@
+import type { Verdict } from './goals.ts';
+import type { Figures } from './measure.ts';
+
+const HEADINGS = ['scenario', 'target', 'req/s', 'MB/s', 'p50 ms', 'p99 ms', 'CPU s/1,000', 'CPU s/GB', 'peak MB'];
+
+/** One line per scenario and target, in columns. */
+export function figuresTable(figures: Figures[]): string {
+  const rows = figures.map((row) => [
+    row.scenario,
+    row.target,
+    row.requestsPerSec.toFixed(row.requestsPerSec < 10 ? 2 : 0),
+    row.megabytesPerSec.toFixed(1),
+    row.p50Ms.toFixed(1),
+    row.p99Ms.toFixed(1),
+    row.cpuPerThousand?.toFixed(3) ?? '-',
+    row.cpuPerGigabyte?.toFixed(2) ?? '-',
+    row.peakMegabytes?.toFixed(0) ?? '-',
+  ]);
+  return columns([HEADINGS, ...rows]);
+}
+
+export function goalsTable(verdicts: Verdict[]): string {
+  return columns(verdicts.map(({ goal, figure, isMet }) => [isMet ? 'met' : 'MISSED', figure, goal]));
+}
+
+/** Text on the left, figures on the right. */
+function columns(rows: string[][]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number) => {
+    const width = widths[column] ?? 0;
+    return /^[\d.-]/.test(cell) ? cell.padStart(width) : cell.padEnd(width);
+  };
+  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
+}

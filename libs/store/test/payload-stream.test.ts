@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freshFolder } from '@mayfly/local-stores/testing';
+import { expect, test } from 'vitest';
+import { payloadStream, readBytes } from '../src/disk/payload-stream.ts';
+
+const MIB = 1024 * 1024;
+
+test('reads are 1 MiB while few payloads are open, and never below 64 KiB', () => {
+  expect([0, 1, 16].map(readBytes)).toEqual([MIB, MIB, MIB]);
+  expect(readBytes(200)).toBeLessThan(100 * 1024);
+  expect(readBytes(10_000)).toBe(64 * 1024);
+});
+
+test('every byte arrives once and in order, however many payloads are open', async () => {
+  await using folder = await freshFolder();
+  const path = join(folder.path, 'payload');
+  const bytes = randomBytes(3 * MIB + 12_345);
+  await writeFile(path, bytes);
+  const read = async () => buffer(payloadStream(await open(path), bytes.length));
+  const all = await Promise.all(Array.from({ length: 40 }, read));
+  expect(all.every((received) => received.equals(bytes))).toBe(true);
+});
+
+test('clients that stall hold a share each, and give it back when they leave', async () => {
+  await using folder = await freshFolder();
+  const path = join(folder.path, 'payload');
+  await writeFile(path, Buffer.alloc(4 * MIB));
+  const stalled = await Promise.all(Array.from({ length: 64 }, async () => payloadStream(await open(path), 4 * MIB)));
+  for (const stream of stalled) stream.read(0); // begins to read, takes nothing
+  await Promise.all(stalled.map((stream) => once(stream, 'readable')));
+  await sleep(50); // time to read ahead further, which must not happen
+  const heldBytes = stalled.reduce((sum, stream) => sum + stream.readableLength, 0);
+  expect(heldBytes).toBeLessThanOrEqual(32 * MIB);
+
+  await Promise.all(stalled.map((stream) => once(stream.destroy(), 'close')));
+  const alone = payloadStream(await open(path), 4 * MIB);
+  const [first] = (await once(alone, 'data')) as [Buffer];
+  expect(first.length).toBe(MIB);
+  await once(alone.destroy(), 'close');
+});
+
+test('a file that cannot be read is an error of the stream', async () => {
+  await using folder = await freshFolder();
+  const stream = payloadStream(await open(folder.path), 1); // a folder opens, and cannot be read
+  await expect(buffer(stream)).rejects.toMatchObject({ code: 'EISDIR' });
+});
+
+test('a file that is shorter than it should be is an error, never a short payload', async () => {
+  await using folder = await freshFolder();
+  const path = join(folder.path, 'payload');
+  await writeFile(path, Buffer.alloc(100));
+  await expect(buffer(payloadStream(await open(path), 101))).rejects.toThrow('ends before its size');
+});

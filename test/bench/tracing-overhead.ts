@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startCollector } from '../infra/collector.ts';
 import setup from '../infra/global-setup.ts';
 import { startShape } from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
-import { startCollector } from '../infra/collector.ts';
 
 // What telemetry costs: four services side by side, asked in turns by the same clients. On Linux it tells the CPU time of each
 // process per request, too, which a busy machine disturbs least.

@@ -105,6 +105,20 @@ describe.skipIf(!CHROMIUM)('kinds of notes in a browser (needs Chromium, else sk
     expect(watched.faults).toEqual([]);
   });
 
+  test('a note that would take for ever is shown as it was written, and the page does not wait for it', async () => {
+    // Some grammars need time that grows with the square of such a text.
+    const text = `\`\`\`c\n${'a '.repeat(45_000)}\n\`\`\`\n`.repeat(8);
+    await using watched = await openPage(browser, CLIPBOARD);
+    const { page } = watched;
+    await receive(page, text, 'markdown');
+    await page.getByRole('button', { name: 'Copy the note' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await clipboard(page)).toBe(text);
+    await page.getByText('It could not be formatted, so it is shown as it was written.').waitFor();
+    expect(await page.locator('[data-note]').textContent()).toBe(text);
+    expect(watched.faults).toEqual([]);
+  });
+
   test('code is coloured by a language that is guessed or chosen, and can be copied', async () => {
     const text = 'import os\n\ndef main(args):\n    return [x for x in args if x is not None]\n';
     await using watched = await openPage(browser, CLIPBOARD);

@@ -32,6 +32,11 @@ test('the first page loads less than 60 kB of scripts, its worker included', () 
   expect(bytes).toBeLessThan(60_000);
 });
 
+test('it is built for people, although a test runner has asked for it', () => {
+  const all = globSync('assets/*.js', { cwd: folder }).map((path) => read(path).toString());
+  expect(all.filter((text) => text.includes('__svelte_meta'))).toEqual([]);
+});
+
 test('Argon2, QR codes and other languages are not among them', () => {
   const initial = [...withImports(entry), ...withImports(worker)].map((path) => read(path).toString()).join('\n');
   for (const later of ['argon2id(', 'Schlüssel', 'numberOfMask']) expect(initial.includes(later)).toBe(false);

@@ -159,6 +159,14 @@ test.each([
   expect(worker.terminate).toHaveBeenCalled();
 });
 
+test('a worker that is not wanted any more is stopped', async () => {
+  const controller = new AbortController();
+  const worker = fakeWorker(() => controller.abort());
+  const options = { startWorker: () => worker, signal: controller.signal };
+  expect(await formatNote({ contentType: 'code', text: 'x' }, options)).toBeUndefined();
+  expect(worker.terminate).toHaveBeenCalled();
+});
+
 type FakeWorker = ReturnType<StartWorker>;
 
 function fakeWorker(act: (self: FakeWorker) => void) {

@@ -8,7 +8,7 @@ const GUESSED_FROM_CHARACTERS = 4_000;
 /** Below that a guess is about as often wrong as right. */
 const SURE_FROM_RELEVANCE = 4;
 /** Longer texts are shown without colours. */
-const COLOURED_CHARACTERS = 300_000;
+const COLOURED_CHARACTERS = 100_000;
 
 export type Coloured = { language: string | undefined; trees: Tree[] };
 

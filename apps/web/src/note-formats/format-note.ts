@@ -24,12 +24,12 @@ export type StartWorker = () => {
   terminate(): void;
 };
 
-type Options = { startWorker: StartWorker; timeoutMs?: number };
+type Options = { startWorker: StartWorker; signal?: AbortSignal; timeoutMs?: number };
 
-/** What a note looks like; undefined when that cannot be said in time, and then its text is shown as it is. */
+/** What a note looks like; undefined when that cannot be said in time or was stopped: then its text is shown as it is. */
 export async function formatNote(
   request: FormatRequest,
-  { startWorker, timeoutMs = 10_000 }: Options,
+  { startWorker, signal, timeoutMs = 10_000 }: Options,
 ): Promise<FormatAnswer | undefined> {
   const worker = startWorker();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,6 +40,7 @@ export async function formatNote(
       worker.onerror = giveUp;
       worker.onmessageerror = giveUp;
       timer = setTimeout(giveUp, timeoutMs);
+      signal?.addEventListener('abort', giveUp);
       worker.postMessage(request);
     });
   } finally {

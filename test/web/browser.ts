@@ -1,5 +1,10 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { vi } from 'vitest';
+
+// A browser on a busy machine is slow; waiting longer is no reason to fail.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+const PATIENCE_MS = 100_000;
 
 /** Debian's or another Chromium of this machine. Tests that need one are skipped without it. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -57,9 +62,12 @@ async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
     const text = message.text();
-    if (message.type() === 'error' && !/Failed to load resource/.test(text)) faults.push(text);
+    // What the API refuses is reported as well; a file of the app that did not come is a fault.
+    const isRefusal = /Failed to load resource/.test(text) && !message.location().url.includes('/assets/');
+    if (message.type() === 'error' && !isRefusal) faults.push(text);
     if (/Content Security Policy|Trusted ?Type|integrity/i.test(text)) faults.push(text);
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   await prepare(context);
   const page = await context.newPage();
   return { context, page, faults, requests, [Symbol.asyncDispose]: () => context.close() };

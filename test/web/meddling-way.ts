@@ -33,7 +33,8 @@ export async function meddlingWay(serviceUrl: string, { records = false } = {}):
   const sent: Buffer[] = [];
   const server = createServer((incoming, response) => {
     const { method = 'GET', headers, url = '' } = incoming;
-    const outgoing = request(`${serviceUrl}${url}`, { method, headers }, (answer) => {
+    // A connection of its own: one that was kept may be closed by its other end just now.
+    const outgoing = request(`${serviceUrl}${url}`, { method, headers, agent: false }, (answer) => {
       const { meddling } = way;
       if (!url.startsWith('/api/download/') || meddling.kind === 'none') {
         response.writeHead(answer.statusCode ?? 502, answer.headers);

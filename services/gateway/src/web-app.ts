@@ -94,7 +94,7 @@ function contentSecurityPolicy(html: string): string {
   ].join('; ');
 }
 
-/** Serves the web app: pages, and every file at its path. Decision 53. */
+/** Serves the web app: pages, and every file at its path. Decision 51. */
 export function webPages(app: App, web: WebApp) {
   const serve = (file: WebFile) => async (request: FastifyRequest, reply: FastifyReply) => {
     const coding = file.coded.size > 0 ? acceptedCoding(request, file) : undefined;

@@ -41,7 +41,7 @@ describeEachShape('the API reference', (service) => {
     expect([answer.status, answer.body]).toEqual([
       200,
       {
-        maxFileSize: 2 * 1024 ** 3,
+        maxFileSize: 2049 * 1024 ** 2,
         maxFilesPerUpload: 32,
         expireOptionsSec: [1, 2, 60, 3600, 86_400],
         downloadOptions: [1, 2, 3, 4, 5, 10, 20, 50, 100],

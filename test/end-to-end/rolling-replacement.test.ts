@@ -18,7 +18,8 @@ import { type Load, startLoad, underWay } from '../support/load.ts';
 /** How long after its signal a replica is still among a name's addresses, as a cluster's endpoints lag behind. */
 const NAME_LAG_MS = 500;
 const BALANCER_ASKS_EVERY_MS = 100;
-const DRAIN = { DRAIN_MS: '2000', DRAIN_GRACE_MS: '120000' };
+/** Long enough for the balancer below to notice on a machine that is busy with other tests. */
+const DRAIN = { DRAIN_MS: '5000', DRAIN_GRACE_MS: '120000' };
 
 type Name = 'files' | 'notes';
 type Replica = ServiceProcess & { address: string };

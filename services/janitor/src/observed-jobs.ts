@@ -1,5 +1,5 @@
 import type { Logger } from '@mayfly/shared/logger';
-import type { FunnelEvent } from '@mayfly/shared/telemetry/funnel';
+import type { Funnel } from '@mayfly/shared/telemetry/funnel';
 import { openFunnel } from '@mayfly/shared/telemetry/funnel';
 import { SECONDS } from '@mayfly/shared/telemetry/operations';
 import type { Stats, StoreStats } from '@mayfly/store/stats';
@@ -41,12 +41,9 @@ export function watchJobs(): JobWatch {
     description: 'What comparisons of blob store and database found',
   });
   const [uploads, notes] = [openFunnel('upload'), openFunnel('note')];
-  const both = (record: typeof uploads, expired = 0, unused = 0) => {
-    const events: [FunnelEvent, number][] = [
-      ['expired', expired],
-      ['expired_unused', unused],
-    ];
-    for (const [event, count] of events) record(event, count);
+  const expire = (funnel: Funnel, expired = 0, unused = 0) => {
+    funnel('expired', expired);
+    funnel('expired_unused', unused);
   };
   return {
     async run(job, dueAt, work) {
@@ -75,8 +72,8 @@ export function watchJobs(): JobWatch {
         ['tombstone', result.tombstonesEnded],
       ];
       for (const [kind, count = 0] of kinds) removed.add(count, { 'mayfly.kind': kind });
-      both(uploads, result.uploadsExpired, result.uploadsUnused);
-      both(notes, result.notesExpired, result.notesUnused);
+      expire(uploads, result.uploadsExpired, result.uploadsUnused);
+      expire(notes, result.notesExpired, result.notesUnused);
     },
     reconciled({ orphans, lost, partials, outcome }) {
       for (const [kind, count] of Object.entries({ orphan: orphans, lost, partial: partials })) {

@@ -38,7 +38,8 @@ export async function send(context: Context, paths: string[], options: SendOptio
   const wanted = wantedUses(options, own, config);
   if (!isStdin) checkLimits(files, config);
   await owned.prepare();
-  const password = options.password || options.passwordFile ? await newPassword(terminal, passwordSource()) : undefined;
+  const isLocked = options.password || options.passwordFile;
+  const password = isLocked ? await newPassword(terminal, { env, file: options.passwordFile }) : undefined;
   const upload = { ...wanted, signal, ...(password === undefined ? {} : { password }) };
 
   let created: Created;
@@ -55,10 +56,6 @@ export async function send(context: Context, paths: string[], options: SendOptio
   const name = isStdin ? (options.name ?? 'stdin') : files.map((file) => file.name).join(', ');
   const expiresAt = new Date(Date.now() + wanted.expireSec * 1000).toISOString();
   await reportCreated(context, { ...created, server, name, expiresAt, maxUses: wanted.maxDownloads }, options);
-
-  function passwordSource() {
-    return { env, file: options.passwordFile };
-  }
 }
 
 function wantedUses(options: SendOptions, own: Context['config'], config: ServiceConfig) {

@@ -47,7 +47,7 @@ LABEL org.opencontainers.image.title="Mayfly" \
       org.opencontainers.image.revision="${REVISION}"
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \
-    NODE_OPTIONS=--max-semi-space-size=4 \
+    NODE_OPTIONS=--max-semi-space-size=8 \
     NODE_COMPILE_CACHE=/app/.compile-cache \
     WEB_DIR=/app/web \
     ADMIN_PORT=9000

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchArguments } from './arguments.ts';
 import { judge } from './goals.ts';
-import { median, runLoad } from './load.ts';
+import { runLoad } from './load.ts';
 import { type Figures, figuresOf, measureRound, type Round } from './measure.ts';
 import type { ServiceLimits } from './messages.ts';
 import { memoryBytes } from './proc.ts';
@@ -31,10 +31,10 @@ export async function bench(given: BenchArguments): Promise<void> {
   const scenarios = SCENARIOS.filter(({ name }) => given.only.length === 0 || given.only.includes(name));
   say(`Starting ${given.shape} and the references ...`);
   const service = await startService(stack, given.shape, folder);
-  const services = [service, ...given.urls.map((url) => ({ name: url, url, pids: [], memoryPids: [] }))];
+  const services = [service, ...given.urls.map((url) => ({ name: url, url, processes: {} }))];
   const references = await startReferences(stack, scenarios, join(folder, 'served'));
   await sleep(given.isQuick ? 1_000 : 10_000);
-  const idleMegabytes = median(service.memoryPids.map(memoryBytes)) / 1e6;
+  const idleMegabytes = Math.max(...Object.values(service.processes).map(memoryBytes)) / 1e6;
 
   const lines = scenarios.flatMap((scenario): Line[] => [
     ...references.filter(({ name }) => name in scenario.references).map((target) => ({ scenario, target, rounds: [] })),

@@ -3,8 +3,8 @@ import { cpuSeconds, peakMemoryBytes } from './proc.ts';
 import type { Target } from './target.ts';
 
 export type Round = Measured & {
-  /** Processor seconds of the target and its stores; undefined when it runs elsewhere. */
-  cpuSec: number | undefined;
+  /** Processor seconds of each process of the target and each of its stores; none when it runs elsewhere. */
+  cpuSec: Record<string, number>;
   /** Processor seconds of the load generator. */
   generatorCpuSec: number;
 };
@@ -19,24 +19,27 @@ export type Figures = {
   p99Ms: number;
   cpuPerThousand: number | undefined;
   cpuPerGigabyte: number | undefined;
+  /** The same of each process and store. */
+  cpuPerThousandOf: Record<string, number>;
   /** Most memory of the target's own processes since their start, in MB. */
   peakMegabytes: number | undefined;
 };
 
 export async function measureRound(target: Target, load: Omit<Load, 'url'>): Promise<Round> {
-  const before = cpuSeconds(target.pids);
+  const before = cpuOf(target);
   const generatorBefore = process.cpuUsage();
   const measured = await runLoad({ url: target.url, ...load });
   const { user, system } = process.cpuUsage(generatorBefore);
-  const cpuSec = target.pids.length > 0 ? cpuSeconds(target.pids) - before : undefined;
+  const cpuSec = mapValues(cpuOf(target), (seconds, name) => seconds - (before[name] ?? 0));
   return { ...measured, cpuSec, generatorCpuSec: (user + system) / 1e6 };
 }
 
 /** The medians of the rounds, each figure by itself. GB and MB are decimal. */
 export function figuresOf(scenario: string, target: Target, rounds: Round[]): Figures {
   const middle = (figure: (round: Round) => number) => median(rounds.map(figure));
-  const hasCpu = rounds.every(({ cpuSec }) => cpuSec !== undefined);
-  const cpu = ({ cpuSec = 0 }: Round) => cpuSec;
+  const pids = Object.values(target.processes);
+  const cpu = ({ cpuSec }: Round) => Object.values(cpuSec).reduce((sum, seconds) => sum + seconds, 0);
+  const perThousand = (name: string) => middle((round) => ((round.cpuSec[name] ?? 0) / round.requests) * 1_000);
   return {
     scenario,
     target: target.name,
@@ -45,8 +48,17 @@ export function figuresOf(scenario: string, target: Target, rounds: Round[]): Fi
     megabytesPerSec: middle((round) => round.bytes / round.seconds / 1e6),
     p50Ms: middle((round) => round.p50Ms),
     p99Ms: middle((round) => round.p99Ms),
-    cpuPerThousand: hasCpu ? middle((round) => (cpu(round) / round.requests) * 1_000) : undefined,
-    cpuPerGigabyte: hasCpu ? middle((round) => (cpu(round) / round.bytes) * 1e9) : undefined,
-    peakMegabytes: target.memoryPids.length > 0 ? Math.max(...target.memoryPids.map(peakMemoryBytes)) / 1e6 : undefined,
+    cpuPerThousand: pids.length > 0 ? middle((round) => (cpu(round) / round.requests) * 1_000) : undefined,
+    cpuPerGigabyte: pids.length > 0 ? middle((round) => (cpu(round) / round.bytes) * 1e9) : undefined,
+    cpuPerThousandOf: mapValues({ ...target.processes, ...target.stores }, (_, name) => perThousand(name)),
+    peakMegabytes: pids.length > 0 ? Math.max(...pids.map(peakMemoryBytes)) / 1e6 : undefined,
   };
+}
+
+function cpuOf({ processes, stores }: Target): Record<string, number> {
+  return mapValues({ ...processes, ...stores }, (pid) => cpuSeconds([pid]));
+}
+
+function mapValues(record: Record<string, number>, map: (value: number, name: string) => number) {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
 }

@@ -5,7 +5,10 @@ export type Program = AsyncDisposable & { pid: number; child: ChildProcess };
 
 /** Starts a program that ends when it is disposed of. What it prints is kept for the message when it ends too early. */
 export function startProgram(command: string, args: string[], env: NodeJS.ProcessEnv): Program {
-  const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const child = spawn(command, args, {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   let printed = '';
   child.stderr?.on('data', (text: Buffer) => {
     printed = (printed + text).slice(-4_000);

@@ -22,7 +22,7 @@ export async function startReference(
   const entry = join(import.meta.dirname, 'references', `${name}.ts`);
   const program = stack.use(startProgram(process.execPath, [entry, folder], process.env));
   const [port] = await once(program.child, 'message');
-  return { name, url: `http://127.0.0.1:${port}`, pids: [program.pid], memoryPids: [program.pid] };
+  return { name, url: `http://127.0.0.1:${port}`, processes: { [name]: program.pid } };
 }
 
 async function startNginx(stack: AsyncDisposableStack, folder: string): Promise<Target | undefined> {
@@ -41,7 +41,7 @@ http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; $
 server { listen 127.0.0.1:${port}; root ${folder}; } }`,
   );
   const program = stack.use(startProgram(command, ['-p', own, '-c', configuration], process.env));
-  const target = { name: 'nginx', url: `http://127.0.0.1:${port}`, pids: [program.pid], memoryPids: [program.pid] };
+  const target = { name: 'nginx', url: `http://127.0.0.1:${port}`, processes: { nginx: program.pid } };
   await untilAnswers(target.url);
   return target;
 }

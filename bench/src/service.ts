@@ -9,8 +9,10 @@ import { startProgram } from './program.ts';
 import type { Target } from './target.ts';
 
 export type Shape = 'all' | 'split';
-export type RunningService = Target & { databaseUrl: string; redisUrl: string; pidOf: Record<string, number> };
+export type RunningService = Target & { databaseUrl: string; redisUrl: string };
 
+/** As `npm start` and the image run the service. Decision 66. */
+const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const root = resolve(import.meta.dirname, '../..');
 
 /**
@@ -24,18 +26,24 @@ export async function startService(stack: AsyncDisposableStack, shape: Shape, fo
     PATH: process.env.PATH,
     HOME: process.env.HOME,
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, // as npm start sets it
-    NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS, // such as --cpu-prof
+    NODE_OPTIONS: [...NODE_OPTIONS, process.env.BENCH_NODE_OPTIONS ?? ''].join(' '), // such as --cpu-prof
     HOST: '127.0.0.1',
     TRUST_PROXY: '1',
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
     BLOB_DIR: join(folder, 'blobs'),
   };
-  const pidOf: Record<string, number> = {};
+  const processes: Record<string, number> = {};
   const start = async (name: string, extra: Record<string, string> = {}) => {
     const port = await freePort();
     const entry = join(root, 'services', name, 'src/main.ts');
-    pidOf[name] = stack.use(startProgram(process.execPath, [entry], { ...env, ...extra, PORT: String(port) })).pid;
+    processes[name] = stack.use(
+      startProgram(process.execPath, [entry], {
+        ...env,
+        ...extra,
+        PORT: String(port),
+      }),
+    ).pid;
     return `http://127.0.0.1:${port}`;
   };
 
@@ -48,9 +56,8 @@ export async function startService(stack: AsyncDisposableStack, shape: Shape, fo
     url = await start('gateway', { FILES_URL: await start('files'), NOTES_URL: await start('notes') });
   }
   await untilHealthy(url);
-  const services = Object.values(pidOf);
-  const stores = { databaseUrl: postgres.url, redisUrl: redis.url };
-  return { name: shape, url, pids: [...services, postgres.pid, redis.pid], memoryPids: services, pidOf, ...stores };
+  const stores = { postgres: postgres.pid, redis: redis.pid };
+  return { name: shape, url, processes, stores, databaseUrl: postgres.url, redisUrl: redis.url };
 }
 
 async function untilHealthy(url: string) {

@@ -1,7 +1,18 @@
 import type { Verdict } from './goals.ts';
 import type { Figures } from './measure.ts';
 
-const HEADINGS = ['scenario', 'target', 'req/s', 'MB/s', 'p50 ms', 'p99 ms', 'CPU s/1,000', 'CPU s/GB', 'peak MB'];
+const HEADINGS = [
+  'scenario',
+  'target',
+  'req/s',
+  'MB/s',
+  'p50 ms',
+  'p99 ms',
+  'CPU s/1,000',
+  'CPU s/GB',
+  'peak MB',
+  'CPU s/1,000 of each',
+];
 
 /** One line per scenario and target, in columns. */
 export function figuresTable(figures: Figures[]): string {
@@ -15,6 +26,7 @@ export function figuresTable(figures: Figures[]): string {
     row.cpuPerThousand?.toFixed(3) ?? '-',
     row.cpuPerGigabyte?.toFixed(2) ?? '-',
     row.peakMegabytes?.toFixed(0) ?? '-',
+    partsOf(row),
   ]);
   return columns([HEADINGS, ...rows]);
 }
@@ -31,4 +43,10 @@ function columns(rows: string[][]): string {
     return /^[\d.-]/.test(cell) ? cell.padStart(width) : cell.padEnd(width);
   };
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
+}
+
+/** Nothing for a target that is one process. */
+function partsOf({ cpuPerThousandOf }: Figures): string {
+  const parts = Object.entries(cpuPerThousandOf).map(([name, seconds]) => `${name} ${seconds.toFixed(3)}`);
+  return parts.length > 1 ? parts.join(', ') : '';
 }

@@ -2,8 +2,8 @@
 export type Target = {
   name: string;
   url: string;
-  /** Processes whose time counts, with their children: the service and its stores. Empty when it runs elsewhere. */
-  pids: number[];
-  /** Processes whose memory counts: the service without its stores. */
-  memoryPids: number[];
+  /** Processes by name, whose memory and, with their children, time count. Empty when it runs elsewhere. */
+  processes: Record<string, number>;
+  /** Its stores, whose time counts. */
+  stores?: Record<string, number>;
 };

@@ -28,9 +28,9 @@ test('the head of an answer gives status and size; without a size it is an error
 
 test('figures are medians of the rounds, and time of processors per 1,000 requests and per GB', () => {
   const round = (requests: number, cpuSec: number): Round => {
-    return { requests, seconds: 2, bytes: 5e8, p50Ms: 1, p99Ms: 9, cpuSec, generatorCpuSec: 1 };
+    return { requests, seconds: 2, bytes: 5e8, p50Ms: 1, p99Ms: 9, cpuSec: { all: cpuSec }, generatorCpuSec: 1 };
   };
-  const target = { name: 'all', url: '', pids: [], memoryPids: [] };
+  const target = { name: 'all', url: '', processes: { all: 1 } };
   const figures = figuresOf('info', target, [round(100, 1), round(300, 3), round(1_000, 0.1)]);
   expect(figures).toMatchObject({ requestsPerSec: 150, megabytesPerSec: 250, cpuPerThousand: 10, cpuPerGigabyte: 2 });
 });
@@ -38,7 +38,7 @@ test('figures are medians of the rounds, and time of processors per 1,000 reques
 describe('goals', () => {
   const row = (scenario: string, target: string, figures: Partial<Figures>): Figures => {
     const base = { rounds: 3, requestsPerSec: 1_000, megabytesPerSec: 100, p50Ms: 1, p99Ms: 2, peakMegabytes: 150 };
-    return { scenario, target, ...base, cpuPerThousand: 0.1, cpuPerGigabyte: 1, ...figures };
+    return { scenario, target, ...base, cpuPerThousand: 0.1, cpuPerGigabyte: 1, cpuPerThousandOf: {}, ...figures };
   };
 
   test('a large upload is judged by the sink of the same run', () => {

@@ -19,7 +19,12 @@ export function openRedis(
     connectTimeout: purpose === 'commands' ? 500 : 5_000,
     retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
     ...(purpose === 'commands'
-      ? { commandTimeout: config.REDIS_TIMEOUT_MS, maxRetriesPerRequest: 0, enableOfflineQueue: false }
+      ? {
+          commandTimeout: config.REDIS_TIMEOUT_MS,
+          maxRetriesPerRequest: 0,
+          enableOfflineQueue: false,
+          enableAutoPipelining: true, // commands of one turn of the event loop in one write: a third of Redis's CPU
+        }
       : { maxRetriesPerRequest: null }),
   });
   let healthy = true;

@@ -51,6 +51,21 @@ export function blobsContract(name: string, open: () => Promise<BlobsUnderTest>)
       },
     );
 
+    test('a body of many chunks, fast and slow, is stored in order', async () => {
+      const id = randomUUID();
+      const chunks = Array.from({ length: 600 }, (_, index) => randomBytes((index * 7919) % 65_536));
+      const body = async function* () {
+        for (const [index, chunk] of chunks.entries()) {
+          if (index % 50 === 0) await sleep(2);
+          yield chunk;
+        }
+      };
+      const blob = Buffer.concat(chunks);
+      await blobs.put(id, body(), blob.length, never);
+      const stream = await blobs.open(id, blob.length);
+      expect(stream && (await buffer(stream)).equals(blob)).toBe(true);
+    });
+
     test('a blob of another size than its upload cannot be opened', async () => {
       const id = randomUUID();
       await blobs.put(id, pieces(Buffer.alloc(20)), 20, never);

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshFolder } from '@mayfly/local-stores/testing';
-import { expect, test } from 'vitest';
-import { payloadStream, readBytes } from '../src/disk/payload-stream.ts';
+import { describe, expect, test } from 'vitest';
+import { PayloadStream, readBytes } from '../src/disk/payload-stream.ts';
 
 const MIB = 1024 * 1024;
 
@@ -21,7 +22,7 @@ test('every byte arrives once and in order, however many payloads are open', asy
   const path = join(folder.path, 'payload');
   const bytes = randomBytes(3 * MIB + 12_345);
   await writeFile(path, bytes);
-  const read = async () => buffer(payloadStream(await open(path), bytes.length));
+  const read = async () => buffer(new PayloadStream(await open(path), bytes.length));
   const all = await Promise.all(Array.from({ length: 40 }, read));
   expect(all.every((received) => received.equals(bytes))).toBe(true);
 });
@@ -30,7 +31,9 @@ test('clients that stall hold a share each, and give it back when they leave', a
   await using folder = await freshFolder();
   const path = join(folder.path, 'payload');
   await writeFile(path, Buffer.alloc(4 * MIB));
-  const stalled = await Promise.all(Array.from({ length: 64 }, async () => payloadStream(await open(path), 4 * MIB)));
+  const stalled = await Promise.all(
+    Array.from({ length: 64 }, async () => new PayloadStream(await open(path), 4 * MIB)),
+  );
   for (const stream of stalled) stream.read(0); // begins to read, takes nothing
   await Promise.all(stalled.map((stream) => once(stream, 'readable')));
   await sleep(50); // time to read ahead further, which must not happen
@@ -38,7 +41,7 @@ test('clients that stall hold a share each, and give it back when they leave', a
   expect(heldBytes).toBeLessThanOrEqual(32 * MIB);
 
   await Promise.all(stalled.map((stream) => once(stream.destroy(), 'close')));
-  const alone = payloadStream(await open(path), 4 * MIB);
+  const alone = new PayloadStream(await open(path), 4 * MIB);
   const [first] = (await once(alone, 'data')) as [Buffer];
   expect(first.length).toBe(MIB);
   await once(alone.destroy(), 'close');
@@ -46,7 +49,7 @@ test('clients that stall hold a share each, and give it back when they leave', a
 
 test('a file that cannot be read is an error of the stream', async () => {
   await using folder = await freshFolder();
-  const stream = payloadStream(await open(folder.path), 1); // a folder opens, and cannot be read
+  const stream = new PayloadStream(await open(folder.path), 1); // a folder opens, and cannot be read
   await expect(buffer(stream)).rejects.toMatchObject({ code: 'EISDIR' });
 });
 
@@ -54,5 +57,61 @@ test('a file that is shorter than it should be is an error, never a short payloa
   await using folder = await freshFolder();
   const path = join(folder.path, 'payload');
   await writeFile(path, Buffer.alloc(100));
-  await expect(buffer(payloadStream(await open(path), 101))).rejects.toThrow('ends before its size');
+  await expect(buffer(new PayloadStream(await open(path), 101))).rejects.toThrow('ends before its size');
+});
+
+describe('sent through a pipe', () => {
+  /** Takes a chunk after a while, and reads it only then: it must not have been used again before. */
+  const slowWritable = (received: Buffer[]) =>
+    new Writable({
+      highWaterMark: 1,
+      write(chunk: Buffer, _encoding, done) {
+        setTimeout(() => {
+          received.push(Buffer.from(chunk));
+          done();
+        }, 2);
+      },
+    });
+
+  test.each([0, 1, MIB, 2 * MIB + 1, 7 * MIB + 12_345])('%i bytes arrive once and in order', async (size) => {
+    await using folder = await freshFolder();
+    const path = join(folder.path, 'payload');
+    const bytes = randomBytes(size);
+    await writeFile(path, bytes);
+    const received: Buffer[] = [];
+    const payload = new PayloadStream(await open(path), size);
+    const closed = once(payload, 'close');
+    await once(payload.pipe(slowWritable(received)), 'finish');
+    expect(Buffer.concat(received).equals(bytes)).toBe(true);
+    await closed;
+  });
+
+  test('a destination that leaves ends the payload without an error', async () => {
+    await using folder = await freshFolder();
+    const path = join(folder.path, 'payload');
+    await writeFile(path, Buffer.alloc(8 * MIB));
+    const payload = new PayloadStream(await open(path), 8 * MIB);
+    const errors: unknown[] = [];
+    payload.on('error', (error) => errors.push(error));
+    const received: Buffer[] = [];
+    const destination = slowWritable(received);
+    const closed = once(payload, 'close');
+    payload.pipe(destination);
+    while (received.length === 0) await sleep(1);
+    destination.destroy();
+    await closed;
+    expect(errors).toEqual([]);
+  });
+
+  test('a file that ends too early is an error, and the destination is not ended', async () => {
+    await using folder = await freshFolder();
+    const path = join(folder.path, 'payload');
+    await writeFile(path, Buffer.alloc(3 * MIB));
+    const payload = new PayloadStream(await open(path), 4 * MIB);
+    const destination = slowWritable([]);
+    payload.pipe(destination);
+    const [error] = await once(payload, 'error');
+    expect(String(error)).toContain('ends before its size');
+    expect(destination.writableEnded).toBe(false);
+  });
 });

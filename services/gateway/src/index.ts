@@ -1,4 +1,3 @@
 export { localUpstream } from './local-upstream.ts';
 export { openGateway } from './open-gateway.ts';
-export { remoteUpstream } from './remote-upstream.ts';
 export { settings, splitSettings } from './settings.ts';

@@ -4,7 +4,8 @@ import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
-import { openGateway, remoteUpstream, splitSettings } from './index.ts';
+import { openGateway, splitSettings } from './index.ts';
+import { remoteUpstream } from './remote-upstream.ts';
 
 await runProcess(async (untilStopped) => {
   const config = loadConfig(splitSettings, process.env);

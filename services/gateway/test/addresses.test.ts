@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { untilTrue } from '../../../test/support/wire.ts';
-import { remoteUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { type FakeService, fakeService } from './fake-service.ts';
 import { silent, startGateway } from './start-gateway.ts';
 

@@ -6,7 +6,8 @@ import { openRedis } from '@mayfly/shared/redis';
 import { limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
 import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const KiB = 1024;

@@ -1,6 +1,7 @@
 import { createApp } from '@mayfly/shared/app';
 import { describe, expect, test } from 'vitest';
-import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const ORIGIN = 'https://app.example';

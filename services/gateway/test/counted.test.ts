@@ -6,7 +6,8 @@ import { openRedis } from '@mayfly/shared/redis';
 import { limitSettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
 import { exchange, requestHead } from '../../../test/support/wire.ts';
-import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const ID = '11111111-1111-4111-8111-111111111111';

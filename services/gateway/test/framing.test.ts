@@ -1,7 +1,8 @@
 import { createApp } from '@mayfly/shared/app';
 import { describe, expect, test } from 'vitest';
 import { exchange, requestHead } from '../../../test/support/wire.ts';
-import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { fakeService } from './fake-service.ts';
 import { silent, startGateway } from './start-gateway.ts';
 

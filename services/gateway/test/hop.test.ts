@@ -4,7 +4,8 @@ import { createApp } from '@mayfly/shared/app';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { exchange, openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { fakeService } from './fake-service.ts';
 import { silent, startGateway } from './start-gateway.ts';
 

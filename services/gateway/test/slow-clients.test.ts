@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
 import { describe, expect, test } from 'vitest';
 import { exchange, openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream, remoteUpstream } from '../src/index.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const patience = { idleMs: 1_000, headersMs: 500, checkEveryMs: 100 };

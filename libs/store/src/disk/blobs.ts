@@ -3,7 +3,7 @@ import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 
 import { join } from 'node:path';
 import { Unavailable } from '@mayfly/shared/errors';
 import { type BlobStore, idOf, LengthMismatch, nameOf, type StoredBlob } from '../blobs.ts';
-import { payloadStream } from './payload-stream.ts';
+import { PayloadStream } from './payload-stream.ts';
 
 const PARTIAL = '.part';
 const PAGE = 1_000;
@@ -41,7 +41,7 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
         file = await open(pathOf(id), 'r');
         const { size } = await file.stat();
         if (sizeBytes !== undefined && size !== sizeBytes) throw new Error('a blob has another size than its upload');
-        return payloadStream(file, size);
+        return new PayloadStream(file, size);
       } catch (error) {
         await file?.close();
         if (codeOf(error) === 'ENOENT') return undefined;
@@ -96,23 +96,51 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
   };
 }
 
-type Writable = { write(chunk: Buffer): Promise<unknown> };
+type Writable = Pick<FileHandle, 'writev'>;
 
-/** Writes the body chunk by chunk. Stops at the first byte too many; the body itself is left as it is. */
+/** What may wait while other bytes are being written; then the sender waits, too. */
+const WAITING_BYTES = 1024 * 1024;
+
+/**
+ * Writes the body as it comes. While a write runs, chunks gather for the next one: a fast body takes few large writes,
+ * and of a slow one nothing is held. Stops at the first byte too many; the body itself is left as it is.
+ */
 async function writeExactly(file: Writable, body: AsyncIterable<Buffer>, sizeBytes: number, signal: AbortSignal) {
-  let written = 0;
-  for await (const chunk of body) {
+  let [received, waitingBytes] = [0, 0];
+  let waiting: Buffer[] = [];
+  let writing: Promise<void> | undefined;
+  let fault: unknown;
+  const writeWaiting = async () => {
+    try {
+      while (waiting.length > 0) {
+        const [chunks, wanted] = [waiting, waitingBytes];
+        [waiting, waitingBytes] = [[], 0];
+        const { bytesWritten } = await file.writev(chunks);
+        if (bytesWritten < wanted) throw new Error('the disk took less than it was given');
+      }
+    } catch (error) {
+      fault = error;
+    } finally {
+      writing = undefined;
+    }
+  };
+  try {
+    for await (const chunk of body) {
+      signal.throwIfAborted();
+      received += chunk.length;
+      if (received > sizeBytes) throw new LengthMismatch();
+      waiting.push(chunk);
+      waitingBytes += chunk.length;
+      writing ??= writeWaiting();
+      if (waitingBytes >= WAITING_BYTES) await writing;
+      if (fault) break;
+    }
     signal.throwIfAborted();
-    if (written + chunk.length > sizeBytes) throw new LengthMismatch();
-    await writeAll(file, chunk);
-    written += chunk.length;
+    if (!fault && received !== sizeBytes) throw new LengthMismatch();
+  } finally {
+    await writing;
   }
-  signal.throwIfAborted();
-  if (written !== sizeBytes) throw new LengthMismatch();
-}
-
-async function writeAll(file: Writable, chunk: Buffer) {
-  await file.write(chunk).catch(unavailable);
+  if (fault) unavailable(fault);
 }
 
 function unavailable(cause: unknown): never {

@@ -15,33 +15,72 @@ let openPayloads = 0;
  * more there are: a thousand clients that stall must not hold a thousand times what a fast one needs. The file is closed
  * with the stream.
  */
-export function payloadStream(file: FileHandle, sizeBytes: number): Readable {
-  openPayloads += 1;
-  let leftBytes = sizeBytes;
-  return new Readable({
-    highWaterMark: SMALLEST_READ_BYTES, // one read is ahead of the client, whatever its size
-    read() {
-      const wanted = Math.min(leftBytes, readBytes(openPayloads));
-      if (wanted === 0) {
-        this.push(null);
-        return;
-      }
-      file.read(Buffer.allocUnsafeSlow(wanted), 0, wanted).then(
-        ({ bytesRead, buffer }) => {
-          if (bytesRead === 0) return this.destroy(new Error('a blob ends before its size'));
-          leftBytes -= bytesRead;
-          this.push(bytesRead === wanted ? buffer : buffer.subarray(0, bytesRead));
-        },
-        (error: Error) => this.destroy(error),
-      );
-    },
-    destroy(error, done) {
-      openPayloads -= 1;
-      file.close().then(
-        () => done(error),
-        (closing: Error) => done(error ?? closing),
-      );
-    },
+export class PayloadStream extends Readable {
+  readonly #file: FileHandle;
+  #leftBytes: number;
+
+  constructor(file: FileHandle, sizeBytes: number) {
+    super({ highWaterMark: SMALLEST_READ_BYTES }); // one read is ahead of the client, whatever its size
+    openPayloads += 1;
+    this.#file = file;
+    this.#leftBytes = sizeBytes;
+  }
+
+  /**
+   * As every stream's, but through two buffers that are used in turn, each again when the destination has taken its bytes:
+   * a new one for every read would keep the garbage collector busier than everything else in a large download.
+   */
+  override pipe<T extends NodeJS.WritableStream>(destination: T, { end = true } = {}): T {
+    this.#send(destination, end).catch((error: Error) => this.destroy(error));
+    return destination;
+  }
+
+  override _read() {
+    this.#next().then(
+      (chunk) => this.push(chunk),
+      (error: Error) => this.destroy(error),
+    );
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void) {
+    openPayloads -= 1;
+    this.#file.close().then(
+      () => done(error),
+      (closing: Error) => done(error ?? closing),
+    );
+  }
+
+  async #send(destination: NodeJS.WritableStream, isEnded: boolean) {
+    let spare: Buffer | undefined;
+    let chunk = await this.#next();
+    while (chunk && !this.destroyed) {
+      const [ahead, isTaken] = await Promise.all([this.#next(spare), taken(destination, chunk)]);
+      if (!isTaken) this.destroy(); // the destination has gone: no fault of the payload
+      spare = Buffer.from(chunk.buffer);
+      chunk = ahead;
+    }
+    if (this.destroyed) return;
+    if (isEnded) destination.end();
+    this.push(null);
+    this.resume(); // to its end, which closes it
+  }
+
+  /** The next bytes, in the buffer that is given when they fit, or null when there are none. */
+  async #next(given?: Buffer): Promise<Buffer | null> {
+    const wanted = Math.min(this.#leftBytes, readBytes(openPayloads));
+    if (wanted === 0) return null;
+    const buffer = given && given.length >= wanted ? given : Buffer.allocUnsafeSlow(wanted);
+    const { bytesRead } = await this.#file.read(buffer, 0, wanted);
+    if (bytesRead === 0) throw new Error('a blob ends before its size');
+    this.#leftBytes -= bytesRead;
+    return buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Whether the destination has handed the bytes on. It may never say: then it has been destroyed, and the payload with it. */
+function taken(destination: NodeJS.WritableStream, chunk: Buffer): Promise<boolean> {
+  return new Promise((resolve) => {
+    destination.write(chunk, (error) => resolve(!error));
   });
 }
 

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { NewUpload, Upload, Uploads } from '../uploads.ts';
+import { batched, batchedClaims, batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
 import type { UploadState, UploadsTable } from './schema.ts';
 import { inSeconds } from './time.ts';
@@ -45,29 +46,79 @@ export function postgresUploads(db: Database): Uploads {
     return rows.length > 0;
   };
 
-  return {
-    async begin(upload: NewUpload, leaseSec: number) {
-      await db
-        .insertInto('files.uploads')
-        .values({
-          id: upload.id,
-          state: 'pending',
-          owner_hash: upload.ownerHash,
-          auth_hash: upload.authHash,
-          salt: upload.salt,
-          size: upload.sizeBytes,
-          file_count: upload.fileCount,
-          has_password: upload.password !== undefined,
-          password_algo: upload.password?.algo ?? null,
-          password_salt: upload.password?.salt ?? null,
-          max_downloads: upload.maxDownloads,
-          leased_until: inSeconds(leaseSec),
-          created_at: sql`now()`,
-          expires_at: inSeconds(upload.expireSec),
-          due_at: inSeconds(leaseSec),
-        })
-        .execute();
+  const begin = batched<NewUpload & { leaseSec: number }, void>(async (all) => {
+    await sql`
+      insert into files.uploads (id, state, owner_hash, auth_hash, salt, size, file_count, has_password, password_algo,
+        password_salt, max_downloads, leased_until, created_at, expires_at, due_at)
+      select id, 'pending', owner_hash, auth_hash, salt, size, file_count, password_algo is not null, password_algo,
+        password_salt, max_downloads, leased_until, now(), now() + make_interval(secs => expire_sec), leased_until
+      from (
+        select *, now() + make_interval(secs => lease_sec) as leased_until from unnest(
+          ${all.map(({ id }) => id)}::uuid[],
+          ${all.map(({ ownerHash }) => ownerHash)}::bytea[],
+          ${all.map(({ authHash }) => authHash)}::bytea[],
+          ${all.map(({ salt }) => salt)}::text[],
+          ${all.map(({ sizeBytes }) => sizeBytes)}::bigint[],
+          ${all.map(({ fileCount }) => fileCount)}::int[],
+          ${all.map(({ password }) => password?.algo ?? null)}::text[],
+          ${all.map(({ password }) => password?.salt ?? null)}::text[],
+          ${all.map(({ maxDownloads }) => maxDownloads)}::int[],
+          ${all.map(({ expireSec }) => expireSec)}::int[],
+          ${all.map(({ leaseSec }) => leaseSec)}::int[]
+        ) as given (id, owner_hash, auth_hash, salt, size, file_count, password_algo, password_salt, max_downloads,
+          expire_sec, lease_sec)
+      ) as fresh`.execute(db);
+    return all.map(() => undefined);
+  });
+
+  const publish = batched<string, boolean>(async (ids) => {
+    const { rows } = await sql<{ id: string }>`
+      update files.uploads set
+        state = 'available',
+        leased_until = null,
+        created_at = now(),
+        expires_at = now() + (expires_at - created_at),
+        due_at = now() + (expires_at - created_at)
+      where id = any(${ids}::uuid[]) and state = 'pending'
+      returning id`.execute(db);
+    const published = new Set(rows.map(({ id }) => id));
+    return ids.map((id) => published.has(id));
+  });
+
+  const find = batchedFind(async (ids) => {
+    const { rows } = await sql<UploadRow>`
+      select ${sql.join(COLUMNS.map(sql.ref))}, ${status} as status
+      from files.uploads where id = any(${ids}::uuid[]) and state <> 'pending'`.execute(db);
+    return rows;
+  });
+
+  const claim = batchedClaims<{ id: string; leaseSec: number }, { id: string; granted: number; count: number }>(
+    async (claims) => {
+      // Rows are locked in the order of their ids: so do all replicas, and nobody waits in a circle.
+      const { rows } = await sql<{ id: string; granted: number; count: number }>`
+        with claimed as materialized (
+          select u.id, least(wanted.count, u.max_downloads - u.download_count) as granted, wanted.lease_sec
+          from files.uploads u join unnest(
+            ${claims.map(({ id }) => id)}::uuid[],
+            ${claims.map(({ calls }) => calls.length)}::int[],
+            ${claims.map(({ calls }) => Math.max(...calls.map(({ leaseSec }) => leaseSec)))}::int[]
+          ) as wanted (id, count, lease_sec) on wanted.id = u.id
+          where ${status} = 'available'
+          order by u.id for update of u
+        )
+        update files.uploads u set
+          download_count = u.download_count + granted,
+          leased_until = greatest(u.leased_until, now() + make_interval(secs => lease_sec)),
+          -- The last download makes the row the sweep's, as soon as nobody reads the blob any more.
+          due_at = case when u.download_count + granted >= u.max_downloads then now() else u.due_at end
+        from claimed where u.id = claimed.id
+        returning u.id, granted, u.download_count as count`.execute(db);
+      return rows;
     },
+  );
+
+  return {
+    begin: (upload, leaseSec) => begin({ ...upload, leaseSec }),
 
     async renewLease(id, leaseSec) {
       await db
@@ -77,34 +128,14 @@ export function postgresUploads(db: Database): Uploads {
         .execute();
     },
 
-    async publish(id) {
-      const { numUpdatedRows } = await db
-        .updateTable('files.uploads')
-        .set({
-          state: 'available',
-          leased_until: null,
-          created_at: sql`now()`,
-          expires_at: sql`now() + (expires_at - created_at)`,
-          due_at: sql`now() + (expires_at - created_at)`,
-        })
-        .where('id', '=', id)
-        .where('state', '=', 'pending')
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows > 0n;
-    },
+    publish,
 
     async abandon(id) {
       await removeWithBlob(id, ['pending'], LATE_BLOB_SEC);
     },
 
     async find(id) {
-      const row = await db
-        .selectFrom('files.uploads')
-        .select(COLUMNS)
-        .select(status.as('status'))
-        .where('id', '=', id)
-        .where('state', '<>', 'pending')
-        .executeTakeFirst();
+      const row = await find(id);
       return row && toUpload(row);
     },
 
@@ -120,19 +151,8 @@ export function postgresUploads(db: Database): Uploads {
     },
 
     async claimDownload(id, leaseSec) {
-      const counted = await db
-        .updateTable('files.uploads')
-        .set({
-          download_count: sql`download_count + 1`,
-          leased_until: sql`greatest(leased_until, ${inSeconds(leaseSec)})`,
-          // The last download makes the row the sweep's, as soon as nobody reads the blob any more.
-          due_at: sql`case when download_count + 1 >= max_downloads then now() else due_at end`,
-        })
-        .where('id', '=', id)
-        .where(status, '=', 'available')
-        .returning('download_count')
-        .executeTakeFirst();
-      return counted?.download_count ?? 0;
+      const claimed = await claim({ id, leaseSec });
+      return claimed?.count ?? 0;
     },
 
     async returnDownload(id) {

@@ -1,16 +1,20 @@
 import { parseArgs } from 'node:util';
-import type { Shape } from './service.ts';
+export const KINDS = ['all', 'split', 'replicas', 'crowd', 'growth'] as const;
+export type Kind = (typeof KINDS)[number];
 
-export const USAGE = `Usage: npm run bench -- [all|split] [--quick] [--only NAME]... [--rounds N] [--seconds N] [--url URL]... [--folder DIR]
+export const USAGE = `Usage: npm run bench -- [all|split|replicas|crowd|growth] [--quick] [--only NAME]... [--rounds N] [--seconds N] [--url URL]... [--folder DIR]
 
-  all, split   the shape that is started (all)
+  all, split   every scenario on one process (all), or on four
+  replicas     what two and four replicas add, each process held to a share of a core (root, cgroups)
+  crowd        what others notice of thousands of idle and slow clients
+  growth       what requests cost with 10 million rows (6 GB on the disk), and Redis with 100,000 clients
   --quick      one short round: to see that it works, not to cite
   --only       this scenario only; may be repeated
   --url        measure a service that runs there, too; its limits must let the load through
   --folder     where stores, payloads and the references' files lie while it runs (/var/tmp)`;
 
 export type BenchArguments = {
-  shape: Shape;
+  kind: Kind;
   isQuick: boolean;
   only: string[];
   rounds: number;
@@ -33,12 +37,13 @@ export function readArguments(args: string[], scenarios: string[]): BenchArgumen
       folder: { type: 'string', default: '/var/tmp' },
     },
   });
-  const [shape = 'all', ...more] = positionals;
-  if ((shape !== 'all' && shape !== 'split') || more.length > 0) throw new Error('the shape is all or split');
+  const [first = 'all', ...more] = positionals;
+  const kind = KINDS.find((known) => known === first);
+  if (!kind || more.length > 0) throw new Error(`there is ${KINDS.join(', ')}, and one at a time`);
   const unknown = values.only.find((name) => !scenarios.includes(name));
   if (unknown) throw new Error(`no scenario is called ${unknown}: there are ${scenarios.join(', ')}`);
   return {
-    shape,
+    kind,
     isQuick: values.quick,
     only: values.only,
     rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '3')),

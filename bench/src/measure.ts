@@ -1,10 +1,12 @@
 import { type Load, type Measured, median, runLoad } from './load.ts';
-import { cpuSeconds, peakMemoryBytes } from './proc.ts';
+import { cpuSeconds, forgetPeak, peakMemoryBytes } from './proc.ts';
 import type { Target } from './target.ts';
 
 export type Round = Measured & {
   /** Processor seconds of each process of the target and each of its stores; none when it runs elsewhere. */
   cpuSec: Record<string, number>;
+  /** Most memory of each process of the target meanwhile, in bytes. */
+  peakBytes: Record<string, number>;
   /** Processor seconds of the load generator. */
   generatorCpuSec: number;
 };
@@ -21,17 +23,19 @@ export type Figures = {
   cpuPerGigabyte: number | undefined;
   /** The same of each process and store. */
   cpuPerThousandOf: Record<string, number>;
-  /** Most memory of the target's own processes since their start, in MB. */
-  peakMegabytes: number | undefined;
+  /** Most memory of each of the target's own processes in any of the rounds, in MB. */
+  peakMegabytesOf: Record<string, number>;
 };
 
 export async function measureRound(target: Target, load: Omit<Load, 'url'>): Promise<Round> {
   const before = cpuOf(target);
+  for (const pid of Object.values(target.processes)) forgetPeak(pid);
   const generatorBefore = process.cpuUsage();
   const measured = await runLoad({ url: target.url, ...load });
   const { user, system } = process.cpuUsage(generatorBefore);
   const cpuSec = mapValues(cpuOf(target), (seconds, name) => seconds - (before[name] ?? 0));
-  return { ...measured, cpuSec, generatorCpuSec: (user + system) / 1e6 };
+  const peakBytes = mapValues(target.processes, peakMemoryBytes);
+  return { ...measured, cpuSec, peakBytes, generatorCpuSec: (user + system) / 1e6 };
 }
 
 /** The medians of the rounds, each figure by itself. GB and MB are decimal. */
@@ -51,7 +55,9 @@ export function figuresOf(scenario: string, target: Target, rounds: Round[]): Fi
     cpuPerThousand: pids.length > 0 ? middle((round) => (cpu(round) / round.requests) * 1_000) : undefined,
     cpuPerGigabyte: pids.length > 0 ? middle((round) => (cpu(round) / round.bytes) * 1e9) : undefined,
     cpuPerThousandOf: mapValues({ ...target.processes, ...target.stores }, (_, name) => perThousand(name)),
-    peakMegabytes: pids.length > 0 ? Math.max(...pids.map(peakMemoryBytes)) / 1e6 : undefined,
+    peakMegabytesOf: mapValues(target.processes, (_, name) =>
+      Math.max(...rounds.map(({ peakBytes }) => (peakBytes[name] ?? 0) / 1e6)),
+    ),
   };
 }
 

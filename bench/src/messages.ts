@@ -16,6 +16,11 @@ const OWNER_TOKEN = randomBytes(32).toString('base64url');
 const SALT = randomBytes(16).toString('base64url');
 const NOTE_CONTENT = randomBytes(1024).toString('base64');
 
+/** A service with other options than Mayfly's defaults is asked in its own. */
+export async function limitsOf(url: string): Promise<ServiceLimits> {
+  return (await (await fetch(`${url}/api/config`)).json()) as ServiceLimits; // as decision 9 says
+}
+
 /** A request without a body. */
 export function get(path: string, index: number, headers: Record<string, string> = {}): Request {
   return { head: head('GET', path, index, headers) };

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 // What the system tells of processes (Linux, /proc). The clock of CPU times there has 100 ticks a second on every
 // architecture that Node runs on.
@@ -19,6 +19,15 @@ export function ticksOf(stat: string): number {
 
 /** Memory resident now, in bytes. */
 export const memoryBytes = (pid: number): number => statusBytes(pid, 'VmRSS');
+
+/** What was the most until now counts no more for peakMemoryBytes; where that is not allowed, it does. */
+export function forgetPeak(pid: number) {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    // another account's process: its peak is that of its life
+  }
+}
 
 /** Most memory resident since the start or since forgetPeak, in bytes. */
 export const peakMemoryBytes = (pid: number): number => statusBytes(pid, 'VmHWM');

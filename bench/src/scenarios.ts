@@ -107,6 +107,19 @@ export const SCENARIOS: Scenario[] = [
   downloadOf('download-1g', GIB, 1, 2),
 ];
 
+/** Throws for a name that there is not. */
+export function scenario(name: string): Scenario {
+  const found = SCENARIOS.find((one) => one.name === name);
+  if (!found) throw new Error(`no scenario is called ${name}`);
+  return found;
+}
+
+/** Downloads that nobody reads: of more than the buffers on the way hold. */
+export async function slowDownloads(url: string, limits: ServiceLimits, count: number): Promise<Ask> {
+  const ids = await makeUploads(url, limits, Math.ceil(count / 20), 16 * MIB);
+  return (index) => get(`/api/download/${ids[index % ids.length]}`, index, { 'X-Auth-Token': AUTH_TOKEN });
+}
+
 async function makeNotes(url: string, limits: ServiceLimits, count: number): Promise<string[]> {
   return idsOf(
     url,

@@ -1,5 +1,5 @@
-import type { Verdict } from './goals.ts';
 import type { Figures } from './measure.ts';
+import type { Verdict } from './report.ts';
 
 const HEADINGS = [
   'scenario',
@@ -25,7 +25,7 @@ export function figuresTable(figures: Figures[]): string {
     row.p99Ms.toFixed(1),
     row.cpuPerThousand?.toFixed(3) ?? '-',
     row.cpuPerGigabyte?.toFixed(2) ?? '-',
-    row.peakMegabytes?.toFixed(0) ?? '-',
+    mostOf(row.peakMegabytesOf),
     partsOf(row),
   ]);
   return columns([HEADINGS, ...rows]);
@@ -36,7 +36,7 @@ export function goalsTable(verdicts: Verdict[]): string {
 }
 
 /** Text on the left, figures on the right. */
-function columns(rows: string[][]): string {
+export function columns(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const pad = (cell: string, column: number) => {
     const width = widths[column] ?? 0;
@@ -49,4 +49,10 @@ function columns(rows: string[][]): string {
 function partsOf({ cpuPerThousandOf }: Figures): string {
   const parts = Object.entries(cpuPerThousandOf).map(([name, seconds]) => `${name} ${seconds.toFixed(3)}`);
   return parts.length > 1 ? parts.join(', ') : '';
+}
+
+/** The largest, or a dash when nothing could be measured. */
+function mostOf(megabytes: Record<string, number>): string {
+  const most = Math.max(...Object.values(megabytes));
+  return most > 0 ? most.toFixed(0) : '-';
 }

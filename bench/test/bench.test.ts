@@ -11,11 +11,21 @@ test.skipIf(process.platform !== 'linux')(
     const args = ['scripts/bench.ts', '--quick', '--only', 'exists'];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
     for (const target of ['http', 'fastify', 'all']) {
-      expect(stdout).toMatch(new RegExp(`^exists +${target}( +\\d+\\.?\\d*){7}$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^exists +${target}( +\\d+\\.?\\d*){7}( |$)`, 'm'));
     }
     expect(stdout).toMatch(/^(met|MISSED) +\d.* exists at most 0.2 CPU s per 1,000$/m);
   },
 );
+
+test.skipIf(process.platform !== 'linux').each([
+  ['crowd', /^beside 100 idle and 10 slow +[\d.]+ +\d+$/m, /p99 beside 100 idle clients and 10 slow downloads at most 2 x/],
+  ['growth', /^note-view +10,000 +[\d.]+ +[\d.]+$/m, /Redis bytes per client, most by least at most 1.1 x/],
+])('a quick run of %s prints its figures and judges its goals (needs /proc: Linux)', async (kind, figures, goal) => {
+  const args = ['scripts/bench.ts', kind, '--quick'];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
+  expect(stdout).toMatch(figures);
+  expect(stdout).toMatch(goal);
+});
 
 test('a scenario that does not exist is refused with the names of those that do', async () => {
   const run = promisify(execFile)(process.execPath, ['scripts/bench.ts', '--only', 'nothing'], { cwd: root });

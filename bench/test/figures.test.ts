@@ -28,7 +28,16 @@ test('the head of an answer gives status and size; without a size it is an error
 
 test('figures are medians of the rounds, and time of processors per 1,000 requests and per GB', () => {
   const round = (requests: number, cpuSec: number): Round => {
-    return { requests, seconds: 2, bytes: 5e8, p50Ms: 1, p99Ms: 9, cpuSec: { all: cpuSec }, generatorCpuSec: 1 };
+    return {
+      requests,
+      seconds: 2,
+      bytes: 5e8,
+      p50Ms: 1,
+      p99Ms: 9,
+      cpuSec: { all: cpuSec },
+      peakBytes: { all: 1 },
+      generatorCpuSec: 1,
+    };
   };
   const target = { name: 'all', url: '', processes: { all: 1 } };
   const figures = figuresOf('info', target, [round(100, 1), round(300, 3), round(1_000, 0.1)]);
@@ -37,7 +46,14 @@ test('figures are medians of the rounds, and time of processors per 1,000 reques
 
 describe('goals', () => {
   const row = (scenario: string, target: string, figures: Partial<Figures>): Figures => {
-    const base = { rounds: 3, requestsPerSec: 1_000, megabytesPerSec: 100, p50Ms: 1, p99Ms: 2, peakMegabytes: 150 };
+    const base = {
+      rounds: 3,
+      requestsPerSec: 1_000,
+      megabytesPerSec: 100,
+      p50Ms: 1,
+      p99Ms: 2,
+      peakMegabytesOf: { all: 150 },
+    };
     return { scenario, target, ...base, cpuPerThousand: 0.1, cpuPerGigabyte: 1, cpuPerThousandOf: {}, ...figures };
   };
 
@@ -58,7 +74,7 @@ describe('goals', () => {
 });
 
 test('the command line is checked', () => {
-  expect(readArguments(['--quick', '--only', 'info'], ['info'])).toMatchObject({ shape: 'all', rounds: 1, seconds: 1 });
-  expect(() => readArguments(['both'], [])).toThrow('all or split');
+  expect(readArguments(['--quick', '--only', 'info'], ['info'])).toMatchObject({ kind: 'all', rounds: 1, seconds: 1 });
+  expect(() => readArguments(['both'], [])).toThrow('all, split');
   expect(() => readArguments(['--rounds', '0'], [])).toThrow('--rounds');
 });

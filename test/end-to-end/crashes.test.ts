@@ -9,9 +9,9 @@ import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 // Processes are killed (SIGKILL) at the moments when half of something is done. The statements are known by a part of their text.
 
-const BEGIN = 'insert into "files"."uploads"';
+const BEGIN = 'insert into files.uploads';
 const PUBLISH = 'expires_at - created_at';
-const CLAIM = 'download_count + 1';
+const CLAIM = 'download_count + granted';
 const REMOVE = 'delete from files.uploads where id =';
 const RETIRE = 'retired as (';
 const SETTLE = 'delete from "files"."blob_deletions"';

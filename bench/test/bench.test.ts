@@ -18,7 +18,11 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test.skipIf(process.platform !== 'linux').each([
-  ['crowd', /^beside 100 idle and 10 slow +[\d.]+ +\d+$/m, /p99 beside 100 idle clients and 10 slow downloads at most 2 x/],
+  [
+    'crowd',
+    /^beside 100 idle and 10 slow +[\d.]+ +\d+$/m,
+    /p99 beside 100 idle clients and 10 slow downloads at most 2 x/,
+  ],
   ['growth', /^note-view +10,000 +[\d.]+ +[\d.]+$/m, /Redis bytes per client, most by least at most 1.1 x/],
 ])('a quick run of %s prints its figures and judges its goals (needs /proc: Linux)', async (kind, figures, goal) => {
   const args = ['scripts/bench.ts', kind, '--quick'];

@@ -12,6 +12,8 @@ export type Replica = {
   address: string;
   /** Another one takes its place when the replica says that it leaves. */
   pool: Pool;
+  /** Requests under way. (The pool's own statistics count all its connections anew each time.) */
+  running: number;
   /** When it last could not be reached; undefined while it can. */
   awaySince: number | undefined;
   /** When it last said that it leaves; undefined when it never did. */
@@ -108,7 +110,13 @@ export function openAddresses(url: string, logger: Logger, lookup: Lookup = syst
 }
 
 function replica(url: string, found: LookupAddress): Replica {
-  return { address: found.address, pool: openPool(url, found), awaySince: undefined, leavingSince: undefined };
+  return {
+    address: found.address,
+    pool: openPool(url, found),
+    running: 0,
+    awaySince: undefined,
+    leavingSince: undefined,
+  };
 }
 
 function openPool(url: string, { address }: { address: string }): Pool {

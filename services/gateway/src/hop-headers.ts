@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** Headers of one connection, not of the message. RFC 9110, section 7.6.1. */
-const HOP_BY_HOP = [
+const HOP_BY_HOP = new Set([
   'connection',
   'expect',
   'host',
@@ -11,7 +11,7 @@ const HOP_BY_HOP = [
   'trailer',
   'transfer-encoding',
   'upgrade',
-];
+]);
 
 /** A sender must not declare these away: the gateway set them, or the message's bounds hang on them. */
 const STAY = new Set(['x-request-id', 'x-mayfly-base-url', 'content-length', 'host', 'transfer-encoding']);
@@ -26,7 +26,8 @@ export function namedInConnection({ connection = '' }: IncomingHttpHeaders): str
 
 /** What the next connection gets. */
 export function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const kept = { ...headers };
-  for (const name of [...HOP_BY_HOP, ...namedInConnection(headers)]) delete kept[name];
+  const named = headers.connection === undefined ? [] : namedInConnection(headers);
+  const kept: IncomingHttpHeaders = {};
+  for (const name in headers) if (!HOP_BY_HOP.has(name) && !named.includes(name)) kept[name] = headers[name];
   return kept;
 }

@@ -31,7 +31,7 @@ export function remoteUpstream(url: string, logger: Logger, lookup?: Lookup): Up
         refuse(request, response, serviceUnavailable([...tried.values()].at(-1))); // each is in the log as away
         return;
       }
-      if ((replica.pool.stats.running ?? 0) >= MOST_REQUESTS) throw new Unavailable('a service has all it can take');
+      if (replica.running >= MOST_REQUESTS) throw new Unavailable('a service has all it can take');
       forward(replica, request, response, {
         isThere: () => replicaAway(replica),
         leaves: () => addresses.leaves(replica),
@@ -108,6 +108,7 @@ function forward(
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (hasBody && headers.expect) response.writeContinue();
 
+  replica.running += 1;
   replica.pool.dispatch(
     {
       path: url,
@@ -131,10 +132,12 @@ function forward(
         if (!response.write(chunk)) controller.pause();
       },
       onResponseEnd() {
+        replica.running -= 1;
         response.end();
         drain(request); // a service may answer before it has read the body
       },
       onResponseError(_controller, error) {
+        replica.running -= 1;
         if (response.destroyed) return;
         if (!exchange && isUnreachable(error)) {
           found.unreached(error);

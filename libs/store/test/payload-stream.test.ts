@@ -86,6 +86,22 @@ describe('sent through a pipe', () => {
     await closed;
   });
 
+  test('many at once share buffers, and each gets its own bytes', async () => {
+    await using folder = await freshFolder();
+    const sizes = Array.from({ length: 40 }, (_, index) => index * 70_001 + 1);
+    const sent = sizes.map((size) => randomBytes(size));
+    const received = await Promise.all(
+      sent.map(async (bytes, index) => {
+        const path = join(folder.path, `payload-${index}`);
+        await writeFile(path, bytes);
+        const chunks: Buffer[] = [];
+        await once(new PayloadStream(await open(path), bytes.length).pipe(slowWritable(chunks)), 'finish');
+        return Buffer.concat(chunks);
+      }),
+    );
+    expect(received.every((bytes, index) => sent[index]?.equals(bytes))).toBe(true);
+  });
+
   test('a destination that leaves ends the payload without an error', async () => {
     await using folder = await freshFolder();
     const path = join(folder.path, 'payload');

@@ -8,7 +8,11 @@ const SMALLEST_READ_BYTES = 64 * 1024;
 const SHARED_BYTES = 32 * 1024 * 1024;
 const READS_HELD = 2;
 
+/** Buffers that no payload uses: kept for the next one, since a new one of 1 MiB costs more than reading into it. */
+const SPARES_KEPT = 8;
+
 let openPayloads = 0;
+const spares: Buffer[] = [];
 
 /**
  * The first `sizeBytes` bytes of a file; fails when it ends before. Reads are large while few payloads are open, and smaller the
@@ -27,7 +31,7 @@ export class PayloadStream extends Readable {
   }
 
   /**
-   * As every stream's, but through two buffers that are used in turn, each again when the destination has taken its bytes:
+   * As every stream's, but through buffers that are used again, by this and other payloads, when the destination has taken their bytes:
    * a new one for every read would keep the garbage collector busier than everything else in a large download.
    */
   override pipe<T extends NodeJS.WritableStream>(destination: T, { end = true } = {}): T {
@@ -51,12 +55,12 @@ export class PayloadStream extends Readable {
   }
 
   async #send(destination: NodeJS.WritableStream, isEnded: boolean) {
-    let spare: Buffer | undefined;
-    let chunk = await this.#next();
+    let chunk = await this.#next(spares);
     while (chunk && !this.destroyed) {
-      const [ahead, isTaken] = await Promise.all([this.#next(spare), taken(destination, chunk)]);
-      if (!isTaken) this.destroy(); // the destination has gone: no fault of the payload
-      spare = Buffer.from(chunk.buffer);
+      const [ahead, isTaken] = await Promise.all([this.#next(spares), taken(destination, chunk)]);
+      if (!isTaken)
+        this.destroy(); // the destination has gone: no fault of the payload
+      else if (spares.length < SPARES_KEPT) spares.push(Buffer.from(chunk.buffer));
       chunk = ahead;
     }
     if (this.destroyed) return;
@@ -65,11 +69,12 @@ export class PayloadStream extends Readable {
     this.resume(); // to its end, which closes it
   }
 
-  /** The next bytes, in the buffer that is given when they fit, or null when there are none. */
-  async #next(given?: Buffer): Promise<Buffer | null> {
+  /** The next bytes, in one of the given buffers when they fit, or null when there are none. */
+  async #next(buffers: Buffer[] = []): Promise<Buffer | null> {
     const wanted = Math.min(this.#leftBytes, readBytes(openPayloads));
     if (wanted === 0) return null;
-    const buffer = given && given.length >= wanted ? given : Buffer.allocUnsafeSlow(wanted);
+    const used = buffers.pop();
+    const buffer = used && used.length >= wanted ? used : Buffer.allocUnsafeSlow(wanted);
     const { bytesRead } = await this.#file.read(buffer, 0, wanted);
     if (bytesRead === 0) throw new Error('a blob ends before its size');
     this.#leftBytes -= bytesRead;

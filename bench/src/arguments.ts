@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+
 export const KINDS = ['all', 'split', 'replicas', 'crowd', 'growth'] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -7,7 +8,7 @@ export const USAGE = `Usage: npm run bench -- [all|split|replicas|crowd|growth] 
   all, split   every scenario on one process (all), or on four
   replicas     what two and four replicas add, each process held to a share of a core (root, cgroups)
   crowd        what others notice of thousands of idle and slow clients
-  growth       what requests cost with 10 million rows (6 GB on the disk), and Redis with 100,000 clients
+  growth       what requests cost with 10 million rows in each table (several GB on the disk), and Redis with 100,000 clients
   --quick      one short round: to see that it works, not to cite
   --only       this scenario only; may be repeated
   --url        measure a service that runs there, too; its limits must let the load through

@@ -38,10 +38,11 @@ export async function measureCrowd(
   };
   await measure(); // warm
 
-  const [before, during]: Measured[][] = [[], []];
+  const before: Measured[] = [];
+  const during: Measured[] = [];
   let held: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    before?.push(await measure());
+    before.push(await measure());
     const sockets: Socket[] = [];
     try {
       for (let index = 0; index < idle; index += 100) {
@@ -52,7 +53,7 @@ export async function measureCrowd(
         const batch = Array.from({ length: Math.min(20, slow - index) }, (_, nth) => stalled(index + nth));
         sockets.push(...(await Promise.all(batch.map((one) => ask(url, one)))));
       }
-      during?.push(await measure());
+      during.push(await measure());
       held = memory();
     } finally {
       for (const socket of sockets) socket.destroy();
@@ -60,8 +61,8 @@ export async function measureCrowd(
     await sleep(2_000); // what they leave behind is put away
     console.log(`round ${round} of ${rounds}`);
   }
-  const p99 = (measured: Measured[] = []) => median(measured.map(({ p99Ms }) => p99Ms));
-  const perSec = (measured: Measured[] = []) => median(measured.map((load) => load.requests / load.seconds));
+  const p99 = (measured: Measured[]) => median(measured.map(({ p99Ms }) => p99Ms));
+  const perSec = (measured: Measured[]) => median(measured.map((load) => load.requests / load.seconds));
   const [gatewayMegabytes = 0, filesMegabytes = 0] = held;
   const ratio = p99(during) / p99(before);
   const figures = {
@@ -70,7 +71,7 @@ export async function measureCrowd(
     before: { p99Ms: p99(before), requestsPerSec: perSec(before) },
     during: { p99Ms: p99(during), requestsPerSec: perSec(during), gatewayMegabytes, filesMegabytes },
   };
-  const line = (name: string, measured?: Measured[]) => [name, p99(measured).toFixed(1), perSec(measured).toFixed(0)];
+  const line = (name: string, measured: Measured[]) => [name, p99(measured).toFixed(1), perSec(measured).toFixed(0)];
   return {
     text: `${columns([['info for others', 'p99 ms', 'req/s'], line('alone', before), line(`beside ${idle} idle and ${slow} slow`, during)])}
 

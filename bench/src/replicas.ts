@@ -1,5 +1,5 @@
 import type { BenchArguments } from './arguments.ts';
-import { holdToShare } from './cpu-share.ts';
+import { assertShares, holdToShare } from './cpu-share.ts';
 import { median, runLoad } from './load.ts';
 import { limitsOf } from './messages.ts';
 import { atLeast, type Report } from './report.ts';
@@ -24,6 +24,7 @@ export async function measureReplicas(
   folder: string,
   { rounds, seconds, only }: BenchArguments,
 ): Promise<Report> {
+  assertShares();
   const stores = await startStores(stack, folder);
   const targets = await startSplit(stack, stores, MOST);
   const perSec: Record<string, Record<number, number[]>> = {};

@@ -73,6 +73,17 @@ describe('goals', () => {
   });
 });
 
+test('in split the gateway is judged by its own part of small requests', () => {
+  const parts = { peakMegabytesOf: {}, cpuPerThousand: 0.5, cpuPerGigabyte: 1, p50Ms: 1, p99Ms: 2 };
+  const row = (gateway: number): Figures => {
+    const figures = { scenario: 'info', target: 'split', rounds: 3, requestsPerSec: 1, megabytesPerSec: 1 };
+    return { ...figures, ...parts, cpuPerThousandOf: { gateway, files: 9 } };
+  };
+  const goal = 'gateway, info at most 0.1 CPU s per 1,000';
+  expect(judge([row(0.09)], 'split', undefined)).toEqual([{ goal, figure: '0.0900', isMet: true }]);
+  expect(judge([row(0.11)], 'split', undefined)).toEqual([{ goal, figure: '0.110', isMet: false }]);
+});
+
 test('the command line is checked', () => {
   expect(readArguments(['--quick', '--only', 'info'], ['info'])).toMatchObject({ kind: 'all', rounds: 1, seconds: 1 });
   expect(() => readArguments(['both'], [])).toThrow('all, split');

@@ -11,6 +11,15 @@ import type { Logger } from './logger.ts';
 import { logOutage } from './outage-log.ts';
 import { observeRequests } from './telemetry/requests.ts';
 
+/** The request that a connection is reading or answering. */
+const READING = Symbol('reading');
+
+declare module 'node:net' {
+  interface Socket {
+    [READING]?: IncomingMessage;
+  }
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     tooLarge?: string;
@@ -47,7 +56,6 @@ export function createApp(options: {
   trustProxy?: number | string[];
 }) {
   const patience = { ...PATIENCE, ...options.patience };
-  const reading = new WeakMap<Socket, IncomingMessage>();
   const app = Fastify({
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }), // the gateway writes the line per request
@@ -62,7 +70,7 @@ export function createApp(options: {
     clientErrorHandler(error, socket) {
       answerBrokenRequest(error, socket);
       // What came before the broken bytes must not pass for a whole request: nobody reads it any more.
-      reading.get(socket)?.destroy(error);
+      socket[READING]?.destroy(error);
     },
     // requestTimeout stays 0: an upload may take hours. A silent connection is cut by connectionTimeout.
     requestTimeout: 0,
@@ -92,8 +100,8 @@ export function createApp(options: {
   });
   acceptOnlyJson(app);
   continueOnlyWanted(app);
-  app.addHook('onRequest', async (request, reply) => {
-    reading.set(request.raw.socket, request.raw);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.raw.socket[READING] = request.raw;
     reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     // Node's own check (switched off above) would answer without a body. RFC 9112, section 3.2.
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) throw new HttpError(400);
@@ -101,8 +109,12 @@ export function createApp(options: {
     if ((request.headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') throw new HttpError(400);
     // Before a byte of the body is read, and before 100-continue.
     if (Number(request.headers['content-length']) > request.routeOptions.bodyLimit) throw new HttpError(413);
+    done();
   });
-  app.addHook('onSend', async (request) => drain(request.raw));
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    drain(request.raw);
+    done();
+  });
   app.addHook('preClose', async () => {
     // A connection that was busy when the close began stays open for its keep-alive time unless it is closed when idle.
     const timer = setInterval(() => app.server.closeIdleConnections(), 100);
@@ -120,6 +132,7 @@ function trusted(proxies: number | string[]): string[] | false | ((address: stri
 /** Percent signs that begin no escape become literal ones, so that a malformed id gets the endpoint's own 404. */
 function wellFormed(url: string): string {
   if (!url.startsWith('/')) return `/${url}`; // the absolute form is for proxies: no route has such a path
+  if (!url.includes('%')) return url;
   const end = url.indexOf('?');
   const path = end === -1 ? url : url.slice(0, end);
   try {
@@ -146,8 +159,9 @@ function acceptOnlyJson(
 function continueOnlyWanted(app: Pick<App, 'server' | 'addHook' | 'routing'>) {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
   app.server.on('checkExpectation', (_request, response) => sendRaw(response, new HttpError(417)));
-  app.addHook('preParsing', async (request, reply) => {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.raw.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
+    done();
   });
 }
 

@@ -27,7 +27,7 @@ export function closeOnlyIdle(server: Server): void {
       connection.bytes = socket.bytesRead;
     };
     // The answer was handed to the system as a whole; the rest of a body that was answered early is still read.
-    response.once('close', () => (request.complete ? over() : request.once('close', over)));
+    response.on('close', () => (request.complete ? over() : request.once('close', over)));
   }
 
   server.closeIdleConnections = () => {

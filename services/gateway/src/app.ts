@@ -25,8 +25,9 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     patience: deps.patience,
     trustProxy: deps.settings.TRUST_PROXY,
   });
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+    done();
   });
   app.addHook('onResponse', logRequest);
   cors(app, deps.corsOrigins);
@@ -37,13 +38,15 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   });
   reference(app, deps);
   if (deps.web) webPages(app, deps.web);
-  for (const { method, url, service } of ROUTES) {
+  for (const route of ROUTES) {
+    const { method, url, service } = route;
     const upstream = deps.upstreams[service];
     app.route({
       method,
       url,
+      config: { route },
       bodyLimit: Number.MAX_SAFE_INTEGER, // the service knows its limits
-      onRequest: async (request, reply) => handOver(upstream, request, reply, deps.baseUrl),
+      onRequest: (request, reply) => handOver(upstream, request, reply, deps.baseUrl), // it never calls done
       handler: async () => {}, // the hook above has answered
     });
   }
@@ -56,8 +59,8 @@ function handOver(upstream: Upstream, request: FastifyRequest, reply: FastifyRep
   request.raw.headers['x-request-id'] = request.id;
   request.raw.headers['x-mayfly-base-url'] = baseUrl?.replace(/\/+$/, '') ?? `${request.protocol}://${request.host}`;
   handTraceOn(request, request.raw.headers);
-  for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (value !== undefined) reply.raw.setHeader(name, value);
+  const headers = reply.getHeaders();
+  for (const name in headers) if (headers[name] !== undefined) reply.raw.setHeader(name, headers[name]);
   reply.hijack();
   upstream.handle(request.raw, reply.raw);
 }
@@ -77,7 +80,7 @@ function methodsOf(url: string): string[] {
 }
 
 /** One line per request. The route's pattern stands for the address: ids, queries and addresses are not logged. */
-async function logRequest(request: FastifyRequest, reply: FastifyReply) {
+function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   request.log.info(
     {
       method: request.method,
@@ -88,4 +91,5 @@ async function logRequest(request: FastifyRequest, reply: FastifyReply) {
     },
     'request',
   );
+  done();
 }

@@ -9,6 +9,12 @@ export type Route = {
   isGuarded?: true;
 };
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    route?: Route;
+  }
+}
+
 /** The contract's endpoints and who answers them. What is not here is not reachable from outside. */
 export const ROUTES: Route[] = [
   { method: 'POST', url: '/api/upload', service: 'files', isCharged: true },

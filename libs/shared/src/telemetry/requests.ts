@@ -13,7 +13,14 @@ import type { FastifyRequest } from 'fastify';
 import type { App } from '../app.ts';
 import { SECONDS } from './operations.ts';
 
-type Observed = { span: Span; startedAt: number; readBefore: number; writtenBefore: number };
+type Observed = { span: Span; isTraced: boolean; startedAt: number; readBefore: number; writtenBefore: number };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined when its application, or such a request, is not observed. */
+    observed: Observed | undefined;
+  }
+}
 
 /** What a request was, for its line in the log. */
 export type RequestFacts = { bytesIn: number; bytesOut: number; trace_id?: string };
@@ -21,7 +28,6 @@ export type RequestFacts = { bytesIn: number; bytesOut: number; trace_id?: strin
 /** What probes and the gateway ask a process: not work that it does for anybody. */
 const UNOBSERVED = new Set(['/readyz', '/openapi.json']);
 const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'];
-const seen = new WeakMap<FastifyRequest, Observed>();
 
 /**
  * A span and the rate, errors and duration of every request. A public application begins every trace itself: what clients say
@@ -43,18 +49,21 @@ export function observeRequests(app: App, { service, isPublic }: { service: stri
     unit: 'By',
   });
 
+  app.decorateRequest('observed', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request;
-    if (UNOBSERVED.has(routeOf(request))) return done();
-    const parent = isPublic ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, raw.headers);
-    if (isPublic) for (const name of TRACE_HEADERS) delete raw.headers[name];
     const [method, route] = [methodOf(request), routeOf(request)];
+    if (UNOBSERVED.has(route)) return done();
+    const parent = isPublic ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, raw.headers);
+    if (isPublic) for (const name of TRACE_HEADERS) if (name in raw.headers) delete raw.headers[name];
     const attributes = { 'http.request.method': method, 'http.route': route, 'mayfly.service': service };
     const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
-    const { bytesRead, bytesWritten } = raw.socket;
-    seen.set(request, { span, startedAt: performance.now(), readBefore: bytesRead, writtenBefore: bytesWritten });
+    const isTraced = trace.isSpanContextValid(span.spanContext());
+    const startedAt = performance.now();
+    const { bytesRead: readBefore, bytesWritten: writtenBefore } = raw.socket;
+    request.observed = { span, isTraced, startedAt, readBefore, writtenBefore };
     active.add(1, attributes);
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       active.add(-1, attributes);
       const isCut = !reply.raw.writableFinished;
       // As nginx says it: the client was gone before its answer was.
@@ -65,37 +74,34 @@ export function observeRequests(app: App, { service, isPublic }: { service: stri
         ...(isCut ? { 'error.type': 'cut' } : status >= 500 ? { 'error.type': String(status) } : {}),
       };
       const facts = requestFacts(request);
-      duration.record((performance.now() - (seen.get(request)?.startedAt ?? 0)) / 1000, outcome);
+      duration.record((performance.now() - startedAt) / 1000, outcome);
       bytes.add(facts.bytesIn, { ...attributes, 'network.io.direction': 'receive' });
       bytes.add(facts.bytesOut, { ...attributes, 'network.io.direction': 'transmit' });
       span.setAttributes(outcome);
       if (status >= 500 || isCut) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
     });
-    context.with(trace.setSpan(parent, span), done);
+    if (isTraced) context.with(trace.setSpan(parent, span), done);
+    else done();
   });
 }
 
 /** So far, by what went over the request's connection since it began. */
-export function requestFacts(request: FastifyRequest): RequestFacts {
-  const observed = seen.get(request);
+export function requestFacts({ observed, raw }: FastifyRequest): RequestFacts {
   if (!observed) return { bytesIn: 0, bytesOut: 0 };
-  const { raw } = request;
   const { bytesRead, bytesWritten } = raw.socket;
   const declared = Number(raw.headers['content-length'] ?? 0);
-  const { traceId } = observed.span.spanContext();
   return {
     // A small body is read with its headers, before anything could be noted.
     bytesIn: raw.complete && declared > 0 ? declared : bytesRead - observed.readBefore,
     bytesOut: bytesWritten - observed.writtenBefore,
-    ...(trace.isSpanContextValid(observed.span.spanContext()) ? { trace_id: traceId } : {}),
+    ...(observed.isTraced ? { trace_id: observed.span.spanContext().traceId } : {}),
   };
 }
 
 /** Hands the trace of a request on in the headers that its service reads. */
-export function handTraceOn(request: FastifyRequest, headers: IncomingMessage['headers']) {
-  const observed = seen.get(request);
-  if (observed) propagation.inject(trace.setSpan(ROOT_CONTEXT, observed.span), headers);
+export function handTraceOn({ observed }: FastifyRequest, headers: IncomingMessage['headers']) {
+  if (observed?.isTraced) propagation.inject(trace.setSpan(ROOT_CONTEXT, observed.span), headers);
 }
 
 /** The route's pattern, never the path: that holds ids. */

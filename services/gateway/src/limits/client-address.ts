@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -5,6 +6,7 @@ import ipaddr from 'ipaddr.js';
  * IPv4, and a port that a proxy adds is no part of a client. Text that is no address stands for itself. Decision 12.
  */
 export function clientOf(address: string): string {
+  if (isIPv4(address)) return address; // what nearly all are
   const plain = withoutPort(address).split('%', 1)[0] ?? ''; // without the zone of a link-local address
   if (!ipaddr.isValid(plain)) return plain;
   const parsed = ipaddr.process(plain);

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { HttpError } from '@mayfly/shared/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../deps.ts';
-import { ROUTES } from '../routes.ts';
 import { type BodyLimits, chargedBytes, largestBody } from './charge.ts';
 import type { RequestLimits, Ticket } from './limits.ts';
 
@@ -16,9 +15,9 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
 
   app.addHook('onRequest', async (request, reply) => {
     // What the router has made of the address decides: it can be written in more ways than one.
-    const url = request.routeOptions.url;
+    const { url, config } = request.routeOptions;
     if (!isCounted(url)) return;
-    const route = ROUTES.find((known) => known.method === request.method && known.url === url);
+    const { route } = config;
     const { id } = request.params as { id?: string };
     const ticket = await requests.admit({
       address: request.ip,
@@ -31,7 +30,7 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
       reply.header('ratelimit', `"requests";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
     }
     assertAdmitted(ticket);
-    settleWithAnswer(ticket, request, reply);
+    if (route?.isCharged) settleWithAnswer(ticket, request, reply);
     if (route?.isGuarded) countWrongToken(ticket, reply.raw);
   });
 }
@@ -54,7 +53,7 @@ function tooMany(sentence: string, waitMs: number): HttpError {
 
 /** Bytes that were not stored are given back. */
 function settleWithAnswer(ticket: Ticket, request: FastifyRequest, reply: FastifyReply) {
-  reply.raw.once('close', () => {
+  reply.raw.on('close', () => {
     const { headersSent, statusCode } = reply.raw;
     // Without an answer: a body that was not complete cannot have been stored, a complete one may have been.
     const isStored = headersSent ? statusCode < 400 : request.raw.complete;

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Redis } from '@mayfly/shared/redis';
 import type { Breaker } from './breaker.ts';
 
@@ -7,21 +7,21 @@ import type { Breaker } from './breaker.ts';
  * after Redis was away (it may have lost it) the replicas offer theirs again and agree anew.
  */
 export function sharedKeys(redis: Redis, breaker: Breaker) {
-  const known = new Map<string, Buffer>();
-  const agreed = new Map<string, Promise<Buffer>>();
+  const known = new Map<string, KeyObject>();
+  const agreed = new Map<string, Promise<KeyObject>>();
   redis.on('ready', () => agreed.clear());
 
-  async function agree(name: string, expireSec: number | undefined): Promise<Buffer> {
-    const mine = known.get(name) ?? randomBytes(32);
+  async function agree(name: string, expireSec: number | undefined): Promise<KeyObject> {
+    const mine = known.get(name) ?? createSecretKey(randomBytes(32));
     known.set(name, mine);
     try {
       const text = await breaker.run(async () => {
-        const value = mine.toString('base64');
+        const value = mine.export().toString('base64');
         if (expireSec) await redis.set(name, value, 'EX', expireSec, 'NX');
         else await redis.set(name, value, 'NX');
         return redis.get(name);
       });
-      const key = text ? Buffer.from(text, 'base64') : mine;
+      const key = text ? createSecretKey(text, 'base64') : mine;
       known.set(name, key);
       return key;
     } catch {
@@ -31,7 +31,7 @@ export function sharedKeys(redis: Redis, breaker: Breaker) {
   }
 
   return {
-    get(name: string, expireSec?: number): Promise<Buffer> {
+    get(name: string, expireSec?: number): Promise<KeyObject> {
       let key = agreed.get(name);
       if (!key) {
         key = agree(name, expireSec);
@@ -47,7 +47,7 @@ export function sharedKeys(redis: Redis, breaker: Breaker) {
   };
 }
 
-/** 128 bits of HMAC-SHA-256: enough to tell clients apart, nothing to find them by. */
-export function pseudonym(key: Buffer, ...parts: string[]): string {
-  return createHmac('sha256', key).update(parts.join('\n')).digest().subarray(0, 16).toString('base64url');
+/** 132 bits of HMAC-SHA-256: enough to tell clients apart, nothing to find them by. */
+export function pseudonym(key: KeyObject, ...parts: string[]): string {
+  return createHmac('sha256', key).update(parts.join('\n')).digest('base64url').slice(0, 22);
 }

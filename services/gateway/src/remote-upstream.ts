@@ -104,6 +104,7 @@ function forward(
   found: { isThere: () => void; leaves: () => void; unreached: (error: Error) => void },
 ) {
   let exchange: Dispatcher.DispatchController | undefined;
+  let bytesLeft = Number.NaN; // of an answer whose length is known
   const { method = 'GET', url = '/', headers } = request;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (hasBody && headers.expect) response.writeContinue();
@@ -126,14 +127,19 @@ function forward(
         found.isThere();
         if (String(responseHeaders.connection).toLowerCase() === 'close') found.leaves();
         response.writeHead(statusCode, endToEnd(responseHeaders));
-        response.on('drain', () => controller.resume());
+        bytesLeft = Number(responseHeaders['content-length'] ?? Number.NaN);
       },
       onResponseData(controller, chunk) {
-        if (!response.write(chunk)) controller.pause();
+        bytesLeft -= chunk.length;
+        if (bytesLeft === 0) response.end(chunk); // a small answer leaves in one piece
+        else if (!response.write(chunk)) {
+          controller.pause();
+          response.once('drain', () => controller.resume());
+        }
       },
       onResponseEnd() {
         replica.running -= 1;
-        response.end();
+        if (!response.writableEnded) response.end();
         drain(request); // a service may answer before it has read the body
       },
       onResponseError(_controller, error) {

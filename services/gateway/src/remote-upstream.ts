@@ -131,7 +131,8 @@ function forward(
       },
       onResponseData(controller, chunk) {
         bytesLeft -= chunk.length;
-        if (bytesLeft === 0) response.end(chunk); // a small answer leaves in one piece
+        // A small answer leaves in one piece.
+        if (bytesLeft === 0) response.end(chunk);
         else if (!response.write(chunk)) {
           controller.pause();
           response.once('drain', () => controller.resume());

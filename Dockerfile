@@ -18,6 +18,16 @@ COPY libs libs
 COPY services services
 RUN pnpm install --prod --frozen-lockfile --filter-prod "@mayfly/all..." \
  && rm -rf services/*/test services/*/bench libs/*/test libs/client libs/local-stores
+# Compiled code, so that no process loads the type stripper: 20 MB less in each. Node keeps it for a user and a set of options: those
+# that the image runs with. The programs end at once, for they have no settings.
+ENV NODE_COMPILE_CACHE=/app/.compile-cache NODE_OPTIONS=--max-semi-space-size=8
+RUN install -d -o 1000 -g 1000 .compile-cache
+USER 1000:1000
+RUN for program in services/*/src/main.ts services/janitor/src/admin.ts libs/store/src/migrate.ts; do node $program 2> /dev/null || true; done \
+ && node --input-type=module --eval "import { globSync } from 'node:fs'; \
+      const files = globSync('/app/{libs,services}/*/src/**/*.ts', { exclude: ['**/main.ts', '**/admin.ts', '**/migrate.ts'] }); \
+      for (const file of files) await import(file)" \
+ && chmod --recursive a+rX .compile-cache
 
 # The web pages.
 FROM tools AS web

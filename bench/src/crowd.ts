@@ -16,6 +16,7 @@ const SLOW_DOWNLOADS = 1_000;
 /** Others, who must not notice: not so many that they fill the machine by themselves. */
 const OTHERS = 8;
 const MOST_P99 = 2;
+const WARM_UP_SEC = 20;
 
 /** What others notice while thousands of clients hold connections that say nothing, or take downloads that they do not read. */
 export async function measureCrowd(
@@ -36,7 +37,7 @@ export async function measureCrowd(
     const bytes = ['gateway', 'files'].map((name) => memoryBytes(target.processes[name] ?? 0));
     return bytes.map((value) => value / 1e6);
   };
-  await measure(); // warm
+  await runLoad({ url, connections: OTHERS, seconds: isQuick ? 1 : WARM_UP_SEC, request });
 
   const before: Measured[] = [];
   const during: Measured[] = [];

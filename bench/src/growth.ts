@@ -8,12 +8,15 @@ import { AUTH_TOKEN, get, postJson } from './messages.ts';
 import { atMost, type Report } from './report.ts';
 import { startAll, startStores } from './service.ts';
 import { columns } from './table.ts';
+import type { Target } from './target.ts';
 
 const ROWS = [10_000, 1_000_000, 10_000_000];
 const QUICK_ROWS = [1_000, 10_000];
 const CLIENTS = [10_000, 100_000];
 const QUICK_CLIENTS = [500, 1_000];
 const REQUESTS_OF_EACH = 5;
+const FIRST_WARM_UP_SEC = 15;
+const WARM_UP_SEC = 2;
 const MOST_GROWTH = 1.3;
 const MOST_CLIENT_GROWTH = 1.1;
 
@@ -24,41 +27,47 @@ const idOf = (nth: number) =>
     .digest('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
-/** What requests cost with more and more rows, and what a client costs Redis with more and more clients. */
+const SCENARIOS = {
+  info: (rows: number) => (index: number) => get(`/api/info/${idOf(any(rows))}`, index),
+  'note-view': (rows: number) => (index: number) =>
+    postJson(`/api/note/${idOf(any(rows))}/view`, index, { authToken: AUTH_TOKEN }),
+};
+
+/** Databases of all sizes side by side, each with a service of its own, in interleaved rounds: what requests cost with more rows, and what a client costs Redis with more and more clients. */
 export async function measureGrowth(
   stack: AsyncDisposableStack,
   folder: string,
   { rounds, seconds, isQuick }: BenchArguments,
 ): Promise<Report> {
   const stores = await startStores(stack, folder);
-  const target = await startAll(stack, stores);
-  const client = new pg.Client(stores.databaseUrl);
-  await client.connect();
-  stack.defer(() => client.end());
-  const scenarios = {
-    info: (rows: number) => (index: number) => get(`/api/info/${idOf(any(rows))}`, index),
-    'note-view': (rows: number) => (index: number) =>
-      postJson(`/api/note/${idOf(any(rows))}/view`, index, { authToken: AUTH_TOKEN }),
-  };
-  const table: { scenario: string; rows: number; cpuPerThousand: number; p99Ms: number }[] = [];
-  let there = 0;
+  const sizes: { rows: number; target: Target }[] = [];
   for (const rows of isQuick ? QUICK_ROWS : ROWS) {
     console.log(`making ${rows.toLocaleString('en')} rows in each table ...`);
-    await makeRows(client, there, rows);
-    there = rows;
-    for (const [name, requestsOf] of Object.entries(scenarios)) {
-      const request = requestsOf(rows);
-      await runLoad({ url: target.url, connections: 64, seconds: isQuick ? 1 : 5, request });
-      const measured: Round[] = [];
-      for (let round = 1; round <= rounds; round++) {
-        measured.push(await measureRound(target, { connections: 64, seconds, request }));
+    const databaseUrl = await createDatabase(stores.databaseUrl, `rows_${rows}`);
+    const target = await startAll(stack, { ...stores, env: { ...stores.env, DATABASE_URL: databaseUrl } });
+    await withClient(databaseUrl, (client) => makeRows(client, rows));
+    sizes.push({ rows, target });
+  }
+  const table: { scenario: string; rows: number; cpuPerThousand: number; p99Ms: number }[] = [];
+  for (const [name, requestsOf] of Object.entries(SCENARIOS)) {
+    const measured = sizes.map((): Round[] => []);
+    for (let round = 0; round <= rounds; round++) {
+      for (const [index, { rows, target }] of sizes.entries()) {
+        const request = requestsOf(rows);
+        const warmUpSec = isQuick ? 1 : round === 0 ? FIRST_WARM_UP_SEC : WARM_UP_SEC;
+        await runLoad({ url: target.url, connections: 64, seconds: warmUpSec, request });
+        if (round > 0) measured[index]?.push(await measureRound(target, { connections: 64, seconds, request }));
       }
-      const { cpuPerThousand = 0, p99Ms } = figuresOf(name, target, measured);
+      console.log(round === 0 ? `warmed up: ${name}` : `round ${round} of ${rounds}: ${name}`);
+    }
+    for (const [index, { rows, target }] of sizes.entries()) {
+      const { cpuPerThousand = 0, p99Ms } = figuresOf(name, target, measured[index] ?? []);
       table.push({ scenario: name, rows, cpuPerThousand, p99Ms });
     }
   }
-  const clients = await redisBytesPerClient(stack, stores.redisUrl, target.url, isQuick ? QUICK_CLIENTS : CLIENTS);
-  const growth = Object.keys(scenarios).map((name) => {
+  const url = sizes[0]?.target.url ?? '';
+  const clients = await redisBytesPerClient(stack, stores.redisUrl, url, isQuick ? QUICK_CLIENTS : CLIENTS);
+  const growth = Object.keys(SCENARIOS).map((name) => {
     const costs = table.filter((row) => row.scenario === name).map(({ cpuPerThousand }) => cpuPerThousand);
     return { name, growth: Math.max(...costs) / Math.min(...costs) };
   });
@@ -83,24 +92,41 @@ ${columns([['clients', 'Redis bytes per client'], ...clients.map((row) => [row.c
 
 const any = (rows: number) => Math.floor(Math.random() * rows);
 
-/** Uploads and notes as the service makes them: those from `there` up to `rows`. */
-async function makeRows(client: pg.Client, there: number, rows: number) {
+async function createDatabase(serverUrl: string, name: string): Promise<string> {
+  await withClient(serverUrl, (client) => client.query(`create database ${name}`));
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function withClient(databaseUrl: string, work: (client: pg.Client) => Promise<unknown>) {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Uploads and notes as the service makes them. */
+async function makeRows(client: pg.Client, rows: number) {
   const auth = createHash('sha256').update(AUTH_TOKEN).digest();
-  const numbers = 'generate_series($1::int, $2::int - 1) as n';
+  const numbers = 'generate_series(0, $1::int - 1) as n';
   const life = `now(), now() + interval '7 days', now() + interval '7 days'`;
   await client.query(
     `insert into files.uploads (id, state, owner_hash, auth_hash, salt, size, file_count, has_password, max_downloads,
        encrypted_meta, nonce, created_at, expires_at, due_at)
-     select md5(n::text)::uuid, 'available', $3, $3, 'AAECAwQFBgcICQoLDA0ODw', 1000, 1, false, 100,
+     select md5(n::text)::uuid, 'available', $2, $2, 'AAECAwQFBgcICQoLDA0ODw', 1000, 1, false, 100,
        repeat('A', 200), 'AAECAwQFBgcICQoL', ${life} from ${numbers}`,
-    [there, rows, auth],
+    [rows, auth],
   );
   await client.query(
     `insert into notes.notes (id, state, owner_hash, auth_hash, salt, content_type, has_password, encrypted_content, nonce,
        max_views, created_at, expires_at, due_at)
-     select md5(n::text)::uuid, 'available', $3, $3, 'AAECAwQFBgcICQoLDA0ODw', 'text', false, repeat('A', 100),
+     select md5(n::text)::uuid, 'available', $2, $2, 'AAECAwQFBgcICQoLDA0ODw', 'text', false, repeat('A', 100),
        'AAECAwQFBgcICQoL', 1000000, ${life} from ${numbers}`,
-    [there, rows, auth],
+    [rows, auth],
   );
   for (const table of ['files.uploads', 'notes.notes']) await client.query(`vacuum (analyze) ${table}`);
   await client.query('checkpoint');

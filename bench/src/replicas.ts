@@ -14,6 +14,8 @@ const MEASURED = ['info', 'note-create', 'note-view', 'download-1m'];
 /** Enough to keep one replica busy, not so many that they wait for seconds. */
 const CONNECTIONS_OF_EACH = 8;
 const LINEAR = 0.9;
+/** With all of the machine: in its share of a core V8 would go on compiling for minutes. */
+const WARM_UP_SEC = 30;
 
 /**
  * What one, two and four replicas of gateway, files and notes answer together, each process held to the same small share of a
@@ -32,7 +34,9 @@ export async function measureReplicas(
     const { prepare } = scenario(name);
     const url = targets[0]?.url ?? '';
     const request = await prepare(url, await limitsOf(url), false);
-    await Promise.all(targets.map((target) => runLoad({ url: target.url, connections: 8, seconds: 3, request }))); // warm
+    await Promise.all(
+      targets.map((target) => runLoad({ url: target.url, connections: 8, seconds: WARM_UP_SEC, request })),
+    );
     const ofScenario: Record<number, number[]> = { 1: [], 2: [], 4: [] };
     perSec[name] = ofScenario;
     using shares = new DisposableStack();

@@ -9,13 +9,16 @@ import { limitsOf } from './messages.ts';
 import { memoryBytes } from './proc.ts';
 import { REFERENCES, startReference, writeFileOf } from './references.ts';
 import type { Report } from './report.ts';
-import { SCENARIOS, type Scenario, SERVED_SIZES } from './scenarios.ts';
+import { type Ask, SCENARIOS, type Scenario, SERVED_SIZES } from './scenarios.ts';
 import { startAll, startSplit, startStores } from './service.ts';
 import { figuresTable } from './table.ts';
 import type { Target } from './target.ts';
 
 type Line = { scenario: Scenario; target: Target; rounds: Round[] };
 
+/** Before the first round: V8 has compiled what runs often only after thousands of requests. */
+const FIRST_WARM_UP_SEC = 6;
+/** Before each measurement: what the others in between have pushed out of the caches. */
 const WARM_UP_SEC = 1;
 
 const say = (text: string) => console.log(text);
@@ -41,6 +44,10 @@ export async function measureScenarios(
     ...references.filter(({ name }) => name in scenario.references).map((target) => ({ scenario, target, rounds: [] })),
     ...services.map((target) => ({ scenario, target, rounds: [] })),
   ]);
+  if (!given.isQuick) {
+    say('Warming up ...');
+    for (const line of lines) await warmUp(line, await requestOf(line, given), FIRST_WARM_UP_SEC);
+  }
   for (let round = 1; round <= given.rounds; round++) {
     for (const line of lines) {
       line.rounds.push(await measure(line, given));
@@ -72,11 +79,20 @@ async function startReferences(stack: AsyncDisposableStack, scenarios: Scenario[
   return started;
 }
 
-async function measure({ scenario, target }: Line, { seconds, isQuick }: BenchArguments): Promise<Round> {
+async function measure(line: Line, given: BenchArguments): Promise<Round> {
+  const { connections, maxRequests } = line.scenario;
+  const request = await requestOf(line, given);
+  if (!maxRequests) await warmUp(line, request, WARM_UP_SEC);
+  return measureRound(line.target, { connections, maxRequests, seconds: given.seconds, request });
+}
+
+async function requestOf({ scenario, target }: Line, { isQuick }: BenchArguments): Promise<Ask> {
   const reference = Object.entries(scenario.references).find(([name]) => name === target.name)?.[1];
-  const request = reference ?? (await scenario.prepare(target.url, await limitsOf(target.url), isQuick));
-  const { connections, maxRequests } = scenario;
-  // What runs for the first time is compiled first: that is not what a request costs.
-  if (!maxRequests) await runLoad({ url: target.url, connections, seconds: WARM_UP_SEC, request });
-  return measureRound(target, { connections, maxRequests, seconds, request });
+  return reference ?? scenario.prepare(target.url, await limitsOf(target.url), isQuick);
+}
+
+async function warmUp({ scenario, target }: Line, request: Ask, seconds: number) {
+  const { connections, maxRequests, per } = scenario;
+  if (per === 'GB') return; // one of them takes as long
+  await runLoad({ url: target.url, connections, maxRequests, seconds, request });
 }

@@ -7,7 +7,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 
-type Ask = (index: number) => Request;
+export type Ask = (index: number) => Request;
 
 export type Scenario = {
   name: string;

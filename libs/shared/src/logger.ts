@@ -1,13 +1,15 @@
 import { trace } from '@opentelemetry/api';
 import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
 
 export type { Logger };
+
+/** For people; loaded only where they read. */
+const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /** One JSON line per event on standard output; readable lines when that is a terminal. */
 export function buildLogger(config: { LOG_LEVEL: string }, service: string): Logger {
   const options = { level: config.LOG_LEVEL, base: { service }, mixin: currentTrace };
-  return process.stdout.isTTY ? pino(options, pretty({ ignore: 'pid,hostname', sync: true })) : pino(options);
+  return pretty ? pino(options, pretty({ ignore: 'pid,hostname', sync: true })) : pino(options);
 }
 
 /** Joins a line with its trace; nothing when there is none. */

@@ -22,6 +22,7 @@ export type Stores = {
 
 /** As `npm start` and the image run the service. Decision 66. */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
+const ALLOCATION = { MALLOC_ARENA_MAX: '2' };
 const root = resolve(import.meta.dirname, '../..');
 
 /** Stores of their own below the folder, durable as `npm start` has them. With a bucket, where this machine has MinIO. */
@@ -78,7 +79,7 @@ async function startProcess(stack: AsyncDisposableStack, name: string, settings:
 function inherited(settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_COMPILE_CACHE, BENCH_NODE_OPTIONS = '' } = process.env;
   const options = [...NODE_OPTIONS, BENCH_NODE_OPTIONS].join(' '); // such as --cpu-prof
-  return { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS: options, ...settings };
+  return { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS: options, ...ALLOCATION, ...settings };
 }
 
 async function untilHealthy(url: string) {

@@ -58,6 +58,10 @@ describe.skipIf(!isWanted)('docker compose up', { timeout: 900_000 }, () => {
     expect(await project.exec('files', 'sh', '-c', 'find / -xdev -perm /6000 -type f 2>/dev/null || true')).toBe('');
     await expect(project.exec('files', 'touch', '/app/x')).rejects.toThrow(/Read-only file system/);
     expect(await project.exec('files', 'id', '-u')).toBe('1000');
+    // It carries compiled code: nothing loads the type stripper.
+    const strippers = `await import('/app/services/files/src/app.ts');
+      console.log(process.moduleLoadList.filter((name) => name.includes('amaro')).length)`;
+    expect(await project.exec('files', 'node', '--input-type=module', '--eval', strippers)).toBe('0');
   });
 
   test('every process runs, as often as it should, with the secrets that it needs and no others', async () => {

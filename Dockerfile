@@ -58,7 +58,7 @@ LABEL org.opencontainers.image.title="Mayfly" \
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=8 \
-    MALLOC_ARENA_MAX=2 \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=65536 \
     NODE_COMPILE_CACHE=/app/.compile-cache \
     WEB_DIR=/app/web \
     ADMIN_PORT=9000

@@ -22,7 +22,7 @@ export type Stores = {
 
 /** As `npm start` and the image run the service. Decision 66. */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
-const ALLOCATION = { MALLOC_ARENA_MAX: '2' };
+const ALLOCATION = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
 const root = resolve(import.meta.dirname, '../..');
 
 /** Stores of their own below the folder, durable as `npm start` has them. With a bucket, where this machine has MinIO. */

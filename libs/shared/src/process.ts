@@ -7,7 +7,7 @@ import { Unavailable } from './errors.ts';
 export type UntilStopped = () => Promise<string>;
 
 /** How far the heap may grow beyond what is in use before it is collected. V8 lets it become four times as large. Decision 66. */
-const HEAP_GROWTH_PERCENT = 70;
+const HEAP_GROWTH_PERCENT = 50;
 
 /**
  * Runs a process to its end. `main` starts everything, awaits `untilStopped` and closes. A stop during the start ends the

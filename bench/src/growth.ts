@@ -140,7 +140,7 @@ async function redisBytesPerClient(stack: AsyncDisposableStack, redisUrl: string
   for (const count of counts) {
     // Keys of earlier clients go; the limiter's own key stays.
     for await (const keys of redis.scanStream({ match: 'mayfly:rate:*', count: 1_000 })) {
-      if (keys.length > 0) await redis.unlink(keys);
+      if (keys.length > 0) await redis.del(keys); // not unlink, which frees later
     }
     const before = await used();
     await runLoad({

@@ -31,12 +31,13 @@ export async function measureReplicas(
   const targets = await startSplit(stack, stores, MOST);
   const perSec: Record<string, Record<number, number[]>> = {};
   for (const name of MEASURED.filter((known) => only.length === 0 || only.includes(known))) {
-    const { prepare } = scenario(name);
+    const { prepare, maxRequests = Number.POSITIVE_INFINITY } = scenario(name);
     const url = targets[0]?.url ?? '';
-    const request = await prepare(url, await limitsOf(url), false);
-    await Promise.all(
-      targets.map((target) => runLoad({ url: target.url, connections: 8, seconds: WARM_UP_SEC, request })),
-    );
+    const limits = await limitsOf(url);
+    const forWarmUp = await prepare(url, limits, false);
+    const warmUp = { connections: CONNECTIONS_OF_EACH, seconds: WARM_UP_SEC, maxRequests: maxRequests / MOST };
+    await Promise.all(targets.map((target) => runLoad({ url: target.url, ...warmUp, request: forWarmUp })));
+    const request = await prepare(url, limits, false); // what the warm-up has used up is there again
     const ofScenario: Record<number, number[]> = { 1: [], 2: [], 4: [] };
     perSec[name] = ofScenario;
     using shares = new DisposableStack();

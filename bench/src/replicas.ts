@@ -14,8 +14,8 @@ const MEASURED = ['info', 'note-create', 'note-view', 'download-1m'];
 /** Enough to keep one replica busy, not so many that they wait for seconds. */
 const CONNECTIONS_OF_EACH = 8;
 const LINEAR = 0.9;
-/** With all of the machine: in its share of a core V8 would go on compiling for minutes. */
-const WARM_UP_SEC = 30;
+/** Of each replica, with all of the machine: in its share of a core V8 would go on compiling for minutes. */
+const WARM_UP_SEC = 15;
 
 /**
  * What one, two and four replicas of gateway, files and notes answer together, each process held to the same small share of a
@@ -36,7 +36,7 @@ export async function measureReplicas(
     const limits = await limitsOf(url);
     const forWarmUp = await prepare(url, limits, false);
     const warmUp = { connections: CONNECTIONS_OF_EACH, seconds: WARM_UP_SEC, maxRequests: maxRequests / MOST };
-    await Promise.all(targets.map((target) => runLoad({ url: target.url, ...warmUp, request: forWarmUp })));
+    for (const target of targets) await runLoad({ url: target.url, ...warmUp, request: forWarmUp });
     const request = await prepare(url, limits, false); // what the warm-up has used up is there again
     const ofScenario: Record<number, number[]> = { 1: [], 2: [], 4: [] };
     perSec[name] = ofScenario;

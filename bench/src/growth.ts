@@ -33,7 +33,10 @@ const SCENARIOS = {
     postJson(`/api/note/${idOf(any(rows))}/view`, index, { authToken: AUTH_TOKEN }),
 };
 
-/** Databases of all sizes side by side, each with a service of its own, in interleaved rounds: what requests cost with more rows, and what a client costs Redis with more and more clients. */
+/**
+ * What requests cost with more rows: databases of all sizes side by side, each with a service of its own, in interleaved rounds.
+ * And what a client costs Redis with more and more clients.
+ */
 export async function measureGrowth(
   stack: AsyncDisposableStack,
   folder: string,
@@ -140,7 +143,7 @@ async function redisBytesPerClient(stack: AsyncDisposableStack, redisUrl: string
   for (const count of counts) {
     // Keys of earlier clients go; the limiter's own key stays.
     for await (const keys of redis.scanStream({ match: 'mayfly:rate:*', count: 1_000 })) {
-      if (keys.length > 0) await redis.del(keys); // not unlink, which frees later
+      if (keys.length > 0) await redis.del(keys); // unlink frees later
     }
     const before = await used();
     await runLoad({

@@ -7,6 +7,7 @@ import { findMinio, startMinio } from '@mayfly/local-stores/minio';
 import { freePort } from '@mayfly/local-stores/ports';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
+import { ALLOCATION, NODE_ARGS } from '@mayfly/shared/run-options';
 import { startProgram } from './program.ts';
 import type { Target } from './target.ts';
 
@@ -20,9 +21,6 @@ export type Stores = {
   pids: Record<string, number>;
 };
 
-/** As `npm start` and the image run the service. Decision 66. */
-const NODE_OPTIONS = ['--max-semi-space-size=8'];
-const ALLOCATION = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
 const root = resolve(import.meta.dirname, '../..');
 
 /** Stores of their own below the folder, durable as `npm start` has them. With a bucket, where this machine has MinIO. */
@@ -78,7 +76,7 @@ async function startProcess(stack: AsyncDisposableStack, name: string, settings:
 
 function inherited(settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_COMPILE_CACHE, BENCH_NODE_OPTIONS = '' } = process.env;
-  const options = [...NODE_OPTIONS, BENCH_NODE_OPTIONS].join(' '); // such as --cpu-prof
+  const options = [...NODE_ARGS, BENCH_NODE_OPTIONS].join(' '); // such as --cpu-prof
   return { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS: options, ...ALLOCATION, ...settings };
 }
 

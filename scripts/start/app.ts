@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { guard } from '@mayfly/local-stores/guardian';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { identify, stopProcess } from '@mayfly/local-stores/process-identity';
+import { ALLOCATION, NODE_ARGS } from '@mayfly/shared/run-options';
 import { drainSettings } from '@mayfly/shared/settings';
 
 export type RunningApp = AsyncDisposable & {
@@ -16,11 +17,6 @@ const HEALTHY_WITHIN_MS = 60_000;
 /** Longer than the service lets running transfers take. */
 const drainMs = ({ DRAIN_MS, DRAIN_GRACE_MS }: NodeJS.ProcessEnv) =>
   (Number(DRAIN_MS) || 0) + Number(DRAIN_GRACE_MS || drainSettings.DRAIN_GRACE_MS.fallback) + 5_000;
-
-/** A young generation of half the usual size: less memory, and what many requests have open still fits in. Decision 66. */
-const NODE_ARGS = ['--max-semi-space-size=8'];
-/** glibc: two heaps for all threads, and what is freed goes back to the system. Decision 66. */
-const ALLOCATION = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
 
 /** Starts the service as a process of its own. It stops by itself when its IPC channel closes. */
 export function startApp(entry: string, env: NodeJS.ProcessEnv): RunningApp {

@@ -1,4 +1,4 @@
-// The first thing that npm start, npm test and npm run check do. It runs on the Node that the machine has (20 or later)
+// The first thing that npm test, npm run check and ./mayfly do (npm start: start.sh). It runs on the Node that the machine has (20 or later)
 // without any dependency, gets what the project needs, and hands over to scripts/<command>.ts on a Node that reads it.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ async function main() {
   const [command = '', ...args] = process.argv.slice(2);
   const script = join(root, 'scripts', `${command}.ts`);
   if (!/^[a-z]+$/.test(command) || !existsSync(script)) {
-    throw new Problem('Usage: node scripts/run.mjs start|test|check|admin|bench|trace|mayfly [arguments]');
+    throw new Problem('Usage: node scripts/run.mjs test|check|admin|bench|trace|mayfly [arguments]');
   }
   stopWithParent();
   const node = await chooseNode(root);

@@ -1,23 +1,33 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { claimFolder } from '@mayfly/local-stores/claim';
 import { findRedis } from '@mayfly/local-stores/find-redis';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { startRedis } from '@mayfly/local-stores/redis';
-import { buildWebApp } from '@mayfly/web/build';
 import { say, step } from './progress.ts';
 import { startApp } from './start/app.ts';
 import { checkFolder, checkPort } from './start/checks.ts';
 import { greeting } from './start/greeting.ts';
+import { keepRunning } from './start/keep-running.ts';
+import { parentFromNpm, shedFirstLoad } from './start/lean.ts';
+import { LOOPBACK, reach } from './start/reach.ts';
+import { diskOf, openReserve } from './start/reserve.ts';
 import { publishStores } from './start/running-stores.ts';
 import { stopRequest } from './start/stop-request.ts';
+import { buildInChild } from './start/web-app.ts';
 
 // npm start: Mayfly on one machine, with stores of its own unless the settings name others.
 
 const root = resolve(import.meta.dirname, '..');
 
-const stopped = stopRequest();
+/** Of the disk that they share with the payloads, contents of notes may take so much. */
+const NOTES_SHARE = 0.05;
+const LOOK_AT_DISK_MS = 2_000;
+
+shedFirstLoad();
+const stopped = stopRequest(parentFromNpm());
 
 async function main() {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
@@ -26,34 +36,56 @@ async function main() {
   await using stack = new AsyncDisposableStack();
 
   checkFolder(dataDir);
+  const reserve = openReserve(dataDir);
+  if (reserve.releaseAll()) say('The disk is full: what was kept in reserve on it is used for the start.');
   const claim = await claimFolder(dataDir, 'Mayfly');
   stack.defer(() => claim.release());
+  env.HOST ||= LOOPBACK; // whoever tries it out has not decided to serve others
   const address = await checkPort(env);
+  say(reach(env.HOST));
   // Before anything is started: it may be missing, and getting it takes a while.
   const redisProgram = env.REDIS_URL || env.REDIS_URL_FILE ? undefined : await findRedis(say, stopped.signal);
   stopped.throwIfRequested();
 
-  const watched: { name: string; exited: Promise<string> }[] = [];
   if (!env.DATABASE_URL && !env.DATABASE_URL_FILE) {
     const remarks: string[] = [];
-    const start = () => startPostgres({ dataDir: join(dataDir, 'postgres'), say: (line) => remarks.push(line) });
-    const postgres = stack.use(await step('Starting PostgreSQL 18', start, ({ port }) => ` (port ${port})`));
+    const start = (port?: number) =>
+      startPostgres({ dataDir: join(dataDir, 'postgres'), port, say: (line) => remarks.push(line) });
+    const postgres = await step(
+      'Starting PostgreSQL 18',
+      () => start(),
+      ({ port }) => ` (port ${port})`,
+    );
     remarks.forEach(say);
-    watched.push({ name: 'PostgreSQL', exited: postgres.exited });
+    stack.use(
+      keepRunning('PostgreSQL', postgres, ({ port }) => {
+        reserve.releaseAll();
+        return start(port);
+      }),
+    );
     env.DATABASE_URL = postgres.url;
+    env.NOTES_MAX_BYTES ||= String(Math.floor(diskOf(dataDir).size * NOTES_SHARE));
+    const timer = setInterval(() => {
+      if (reserve.adjust()) say('The disk is full: what was kept in reserve on it is left to PostgreSQL.');
+    }, LOOK_AT_DISK_MS);
+    stack.defer(() => clearInterval(timer));
     stopped.throwIfRequested();
   }
   if (redisProgram) {
-    const start = () => startRedis({ dataDir: join(dataDir, 'redis'), program: redisProgram });
-    const redis = stack.use(
-      await step(`Starting Redis ${redisProgram.version}`, start, ({ port }) => ` (port ${port})`),
+    const start = (port?: number, password?: string) =>
+      startRedis({ dataDir: join(dataDir, 'redis'), program: redisProgram, port, password });
+    const redis = await step(
+      `Starting Redis ${redisProgram.version}`,
+      () => start(),
+      ({ port }) => ` (port ${port})`,
     );
-    watched.push({ name: 'Redis', exited: redis.exited });
+    const { password } = new URL(redis.url);
+    stack.use(keepRunning('Redis', redis, ({ port }) => start(port, password)));
     env.REDIS_URL = redis.url;
     stopped.throwIfRequested();
   }
   if (!env.WEB_DIR) {
-    const build = () => buildWebApp(join(root, 'apps/web/dist'));
+    const build = () => buildInChild(fileURLToPath(import.meta.resolve('@mayfly/web/build')), stopped.signal);
     env.WEB_DIR = (
       await step('Building the web app', build, ({ isNew }) => (isNew ? '' : ' (nothing has changed)'))
     ).folder;
@@ -64,12 +96,14 @@ async function main() {
   stack.use(publishStores(dataDir, env));
   const app = stack.use(startApp(join(root, 'services/all/src/main.ts'), env));
   claim.serverIs(app.pid);
-  watched.push({ name: 'Mayfly', exited: app.exited });
-  const ended = Promise.race(watched.map(async ({ name, exited }) => `${name} ${await exited}`));
+  const ended = app.exited.then((how) => `Mayfly ${how}`);
 
   say('Starting Mayfly ...'); // its log goes on from here
-  await Promise.race([app.healthy(address), stopped.requested, failWith(ended)]);
-  if (!stopped.signal.aborted) say(greeting(address, dataDir));
+  const down = await Promise.race([app.healthy(address), stopped.requested, failWith(ended)]);
+  if (down?.length) say(`Not everything is well yet: ${down.join(', ')} (see ${address}/api/health).`);
+  if (!stopped.signal.aborted) say(greeting(address, env.HOST, dataDir));
+  // From here on this process only waits. Decision 91.
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   await Promise.race([stopped.requested, failWith(ended)]);
   say('Stopping ...');
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { BenchArguments } from './arguments.ts';
@@ -47,7 +48,9 @@ export async function measureGrowth(
   for (const rows of isQuick ? QUICK_ROWS : ROWS) {
     console.log(`making ${rows.toLocaleString('en')} rows in each table ...`);
     const databaseUrl = await createDatabase(stores.databaseUrl, `rows_${rows}`);
-    const target = await startAll(stack, { ...stores, env: { ...stores.env, DATABASE_URL: databaseUrl } });
+    // A folder of its own, too: blob store and database belong together.
+    const own = { DATABASE_URL: databaseUrl, BLOB_DIR: join(folder, `blobs-${rows}`) };
+    const target = await startAll(stack, { ...stores, env: { ...stores.env, ...own } });
     await withClient(databaseUrl, (client) => makeRows(client, rows));
     sizes.push({ rows, target });
   }

@@ -38,10 +38,9 @@ write(at('redis', 'url'), `redis://:${redis}@redis:6379`);
 write(
   at('redis', 'redis.conf'),
   [
-    'dir /data',
     `requirepass ${redis}`,
-    'appendonly yes',
-    'appendfsync everysec',
+    'save ""',
+    'appendonly no', // who asked and when never gets to a disk
     'maxmemory 256mb',
     'maxmemory-policy noeviction', // jobs and counters are not a cache
     '',

@@ -21,13 +21,28 @@ export function stopWithParent() {
   // Only npm is known to stay; a shell may end on purpose and leave its command running.
   if (!process.env.npm_lifecycle_event) return;
   const parent = process.ppid;
+  const npm = Number(process.env.MAYFLY_PARENT);
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (process.ppid === parent && (!npm || isAlive(npm))) return;
     clearInterval(timer);
     isStopping = true;
     pass('SIGTERM');
   }, 500);
   timer.unref();
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false; // nobody has this number
+  }
+}
+
+/** Somebody wants to stop what is being prepared. */
+export function wasStopped() {
+  return isStopping;
 }
 
 /** Runs the command itself. It hears of this process's end, however sudden, through its IPC channel. */

@@ -1,3 +1,5 @@
+import { reach } from './reach.ts';
+
 /** Random bytes in place of what a client would encrypt and derive: enough to see the service work. */
 const NOTE = {
   encryptedContent: 'l4OQbuDpYvyCIT2ekKYPcfyz3c9fMl5jzQ==',
@@ -12,9 +14,10 @@ const NOTE = {
 };
 
 /** The end of a start: where the service is, and something to try. */
-export function greeting(address: string, dataDir: string): string {
+export function greeting(address: string, host: string, dataDir: string): string {
   return `
 Mayfly is ready: ${address}     (data in ${dataDir}; Ctrl-C stops everything)
+${reach(host)}
 
 Open it in a browser to send something. For programs:
 

@@ -1,5 +1,7 @@
 /** Ctrl-C in a terminal reaches this process by itself and through its parent: that is one request, not two. */
 const SAME_REQUEST_MS = 1_000;
+/** How often it is looked whether npm is still there: it may be killed in a way that it cannot pass on. */
+const PARENT_CHECK_MS = 500;
 
 export type StopRequest = {
   signal: AbortSignal;
@@ -13,7 +15,7 @@ export type StopRequest = {
  * Listens for the wish to stop: SIGINT, SIGTERM, SIGHUP, or the end of the process that started this one. A second
  * signal ends everything at once; the guardians of the stores then stop them.
  */
-export function stopRequest(): StopRequest {
+export function stopRequest(parent?: number): StopRequest {
   const controller = new AbortController();
   const requested = Promise.withResolvers<void>();
   let firstAt: number | undefined;
@@ -26,6 +28,13 @@ export function stopRequest(): StopRequest {
   };
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onRequest);
   if (process.channel) process.once('disconnect', onRequest);
+  if (parent) {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      onRequest();
+    }, PARENT_CHECK_MS).unref();
+  }
   return {
     signal: controller.signal,
     requested: requested.promise,

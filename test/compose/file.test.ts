@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -58,6 +60,21 @@ describe.each(own)('%s, of the image', (name, service) => {
     if (RUN_ONCE.includes(name)) expect(service.healthcheck).toEqual({ disable: true });
     else expect(service.healthcheck.test.join(' ')).toContain('/readyz');
   });
+});
+
+test('Redis keeps nothing: neither on a volume nor by itself', () => {
+  const { redis } = file.services;
+  expect(redis.tmpfs).toEqual(['/data']);
+  expect(redis.volumes).toEqual(['redis-secrets:/run/mayfly/redis:ro']);
+  expect(file.volumes).not.toHaveProperty('redis-data');
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-secrets-'));
+  try {
+    execFileSync(process.execPath, [join(root, 'deploy/compose/make-secrets.mjs'), folder]);
+    const lines = readFileSync(join(folder, 'redis/redis.conf'), 'utf8').split('\n');
+    expect(lines).toEqual(expect.arrayContaining(['save ""', 'appendonly no']));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('no password is in the file', () => {

@@ -96,8 +96,9 @@ describeEachShape('broken uploads', (service) => {
     const answer = await service.api.upload(Buffer.alloc(5_000_000), headers);
     expect([answer.status, answer.body]).toEqual([503, { error: 'Service unavailable' }]);
     expect(await rows()).toEqual([]);
-    const health = await call('GET', `${service.api.baseUrl}/api/health`);
-    expect([health.status, health.body]).toMatchObject([503, { status: 'degraded', components: { files: 'down' } }]);
+    await expect
+      .poll(() => call('GET', `${service.api.baseUrl}/api/health`), { timeout: 5_000 })
+      .toMatchObject({ status: 503, body: { status: 'degraded', components: { files: 'down' } } });
     await store.back();
     expect((await service.api.upload('now it works', headers)).status).toBe(200);
   });

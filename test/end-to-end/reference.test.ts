@@ -48,6 +48,7 @@ describeEachShape('the API reference', (service) => {
         noteMaxSize: 1024 ** 2,
         noteExpireOptionsSec: [1, 2, 60, 3600, 86_400],
         noteViewOptions: [1, 2, 3, 5, 10, 20, 50, 100],
+        viewRepeatSec: 120,
       },
     ]);
   });

@@ -1,7 +1,8 @@
+import { rm, writeFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { META, PASSWORD_HEADERS, token } from '../support/api.ts';
-import { describeEachShape } from '../support/each-shape.ts';
+import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
 
 /** All rows of all tables, as text. */
 async function everythingInTheDatabase(url: string): Promise<string> {
@@ -29,7 +30,7 @@ const formsOf = (value: string) => {
   return [value, bytes.toString('hex'), bytes.toString('base64'), Buffer.from(value).toString('hex')];
 };
 
-describeEachShape('secrets', (service) => {
+function tests(service: ShapeUnderTest) {
   test('the database holds hashes of tokens and never a token; no log holds a token, an id or an address', async () => {
     const upload = await service.api.newUpload(PASSWORD_HEADERS);
     await service.api.setMeta(upload.id, upload.ownerToken);
@@ -60,6 +61,28 @@ describeEachShape('secrets', (service) => {
     }
   });
 
+  test('no log holds an id when a blob, or the whole store, cannot be opened', async () => {
+    const { blobs, processes } = service.running;
+    const [hidden, held] = [await service.api.newUpload(), await service.api.newUpload()];
+    await blobs.hide(hidden.id);
+    expect((await service.api.download(hidden.id, hidden.authToken)).status).toBe(503);
+    await blobs.away();
+    const folder = blobs.settings.BLOB_DIR;
+    if (folder) await writeFile(folder, 'no folder'); // then the system's error names the file
+    try {
+      expect((await service.api.download(held.id, held.authToken)).status).toBe(503);
+      await service.api.deleteUpload(hidden.id, hidden.ownerToken);
+      await expect(service.api.newUpload()).rejects.toThrow('503');
+    } finally {
+      if (folder) await rm(folder);
+      await blobs.back();
+    }
+    const logs = processes.map(({ output }) => output()).join('\n');
+    expect(logs).toContain('service unavailable');
+    if (folder) expect(logs).toContain('<id>.bin');
+    for (const { id } of [hidden, held]) expect(logs).not.toContain(id);
+  });
+
   test('the blob is what was sent, under the id and .bin, and nothing else', async () => {
     const { id, payload } = await service.api.newUpload();
     const names = await service.running.blobs.names();
@@ -87,4 +110,6 @@ describeEachShape('secrets', (service) => {
       expect(all).not.toMatch(/_hash|Hash"|\.bin\b|blobs?\//); // random base64 may hold any four letters
     }
   });
-});
+}
+
+describeEachShape('secrets', tests, { LOG_LEVEL: 'trace' });

@@ -10,7 +10,7 @@ import { breakableWay } from './breakable-way.ts';
 export type TestBlobs = AsyncDisposable & {
   /** The settings that lead a process to it. */
   settings: Record<string, string>;
-  /** Everything that is stored, also what is half written. */
+  /** Everything that is stored but the store's marker, also what is half written. */
   names(): Promise<string[]>;
   read(id: string): Promise<Buffer>;
   /** Takes one payload away behind the service's back, and puts it back. */
@@ -26,6 +26,9 @@ export type TestBlobs = AsyncDisposable & {
   openIn(pids: (number | undefined)[]): number;
 };
 
+/** The store's marker, by which the database knows it. */
+const isNoMarker = (name: string) => !name.startsWith('mayfly-store-');
+
 export async function diskBlobs(): Promise<TestBlobs> {
   const folder = await freshFolder();
   const path = join(folder.path, 'blobs');
@@ -33,7 +36,7 @@ export async function diskBlobs(): Promise<TestBlobs> {
   const aside = (id: string) => join(folder.path, id);
   return {
     settings: { BLOB_DIR: path },
-    names: () => readdir(path),
+    names: async () => (await readdir(path)).filter(isNoMarker),
     read: (id) => readFile(pathOf(id)),
     hide: (id) => rename(pathOf(id), aside(id)),
     show: (id) => rename(aside(id), pathOf(id)),
@@ -57,8 +60,10 @@ function openFiles(pid: number | undefined): string[] {
   });
 }
 
+export type S3TestBlobs = TestBlobs & { way: Awaited<ReturnType<typeof breakableWay>> };
+
 /** A bucket of its own, reached over a way that can be cut; or somebody else's, which stays. */
-export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}): Promise<TestBlobs> {
+export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}): Promise<S3TestBlobs> {
   const { hostname, port } = new URL(settings.S3_ENDPOINT);
   const way = await breakableWay(hostname, Number(port));
   const bucket = settings.S3_BUCKET;
@@ -74,12 +79,14 @@ export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}
   const read = async (id: string) => buffer(await client.getObject(bucket, `${id}.bin`));
   const remove = (id: string) => client.removeObject(bucket, `${id}.bin`);
   const plant = async (name: string, bytes: Buffer) => void (await client.putObject(bucket, name, bytes, bytes.length));
-  const names = async () => {
+  const allNames = async () => {
     const found: string[] = [];
     for await (const { name } of client.listObjectsV2(bucket, '', true)) found.push(name);
     return found;
   };
+  const names = async () => (await allNames()).filter(isNoMarker);
   return {
+    way,
     settings: { ...settings, S3_ENDPOINT: `http://127.0.0.1:${way.port}` },
     names,
     read,
@@ -96,7 +103,7 @@ export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}
     async [Symbol.asyncDispose]() {
       await way[Symbol.asyncDispose]();
       if (!isOwn) return;
-      const left = await names().catch(() => []); // no service has made the bucket
+      const left = await allNames().catch(() => []); // no service has made the bucket
       if (left.length > 0) await client.removeObjects(bucket, left);
       await client.removeBucket(bucket).catch(() => {}); // the same
     },

@@ -1,15 +1,22 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from '@mayfly/local-stores/ports';
 
-/** A way to a server that a test can cut and mend: what is shared by all tests is never stopped for one. */
+/** A way to a server that a test can cut, silence and mend: what is shared by all tests is never stopped for one. */
 export async function breakableWay(host: string, port: number) {
   const open = new Set<Socket>();
   let isCut = false;
-  const server = createServer((client) => {
+  let isSilent = false;
+  const deaf = new Set<Socket>();
+  const server = createServer({ pauseOnConnect: true }, (client) => {
     if (isCut) {
       client.resetAndDestroy();
       return;
     }
+    if (isSilent) {
+      deafen(client);
+      return;
+    }
+    client.resume();
     const onward = connect(port, host);
     for (const [from, to] of [
       [client, onward],
@@ -30,16 +37,40 @@ export async function breakableWay(host: string, port: number) {
     isCut = true;
     for (const socket of open) socket.destroy();
   };
+  /** It stays open, and nobody hears what it says. */
+  const deafen = (socket: Socket) => {
+    deaf.add(socket);
+    socket.on('error', () => {}); // the test looks at what its other end does
+    socket.once('close', () => deaf.delete(socket));
+    socket.resume();
+  };
   return {
     port: ownPort,
     cut,
+    /** Ends what is open with a reset, as a load balancer does that has lost its memory; new connections pass. */
+    reset: () => {
+      for (const socket of open) socket.resetAndDestroy();
+    },
     /** Connections through it that are open now. */
     connections: () => open.size / 2,
+    /**
+     * As when a node is lost: no connection ends, and on none that is open now a byte passes ever again. New ones are
+     * taken and stay silent until the way is mended.
+     */
+    silence: () => {
+      isSilent = true;
+      for (const socket of open) {
+        socket.unpipe();
+        deafen(socket);
+      }
+    },
     mend: () => {
       isCut = false;
+      isSilent = false;
     },
     async [Symbol.asyncDispose]() {
       cut();
+      for (const socket of deaf) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -85,6 +85,17 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
     }
   });
 
+  test('a Redis of its own keeps nothing', () => {
+    for (const one of of('StatefulSet').filter((each) => nameOf(each) === 'redis')) {
+      expect(one.spec.volumeClaimTemplates).toBeUndefined();
+      expect(podOf(one).spec.volumes).toEqual([
+        { name: 'data', emptyDir: expect.objectContaining({ medium: 'Memory' }) },
+      ]);
+      const { args = [] } = containersOf(one)[0] ?? {};
+      expect(args.join(' ')).toContain('--save  --appendonly no');
+    }
+  });
+
   describe('every name leads somewhere:', () => {
     test('selectors of workloads, services, budgets and spreads', () => {
       for (const one of [...of('Deployment'), ...of('StatefulSet')]) {

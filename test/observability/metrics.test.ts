@@ -29,6 +29,7 @@ const LABELS = [
   'mayfly_outcome',
   'mayfly_service',
   'mayfly_state',
+  'mayfly_upstream',
   'network_io_direction',
   'otel_scope_name',
   'service_name',

@@ -43,6 +43,7 @@ const PROXIES: Proxy[] = [
         [/listen \[::\]:443 ssl;/, ''],
         [/ssl_certificate .*;/, ''],
         [/ssl_certificate_key .*;/, ''],
+        [/error_log \S+ emerg;/, `error_log ${join(folder, 'mayfly.log')} emerg;`],
       );
       const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => {
         mkdirSync(join(folder, name));
@@ -53,7 +54,7 @@ const PROXIES: Proxy[] = [
         path,
         `daemon off; pid ${folder}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''}
         events {}
-        http { access_log off; ${temporary.join(' ')}\n${server} }`,
+        http { access_log ${join(folder, 'access.log')}; ${temporary.join(' ')}\n${server} }`,
       );
       return ['-c', path, '-p', folder];
     },
@@ -68,7 +69,7 @@ const PROXIES: Proxy[] = [
         [/reverse_proxy 127\.0\.0\.1:3000/, `reverse_proxy ${new URL(upstream).host}`],
       );
       const path = join(folder, 'Caddyfile');
-      writeFileSync(path, `{\n\tadmin off\n\tauto_https off\n}\n${site}`);
+      writeFileSync(path, site.replace(/^\{$/m, '{\n\tadmin off\n\tauto_https off'));
       return ['run', '--config', path, '--adapter', 'caddyfile'];
     },
   },
@@ -89,6 +90,7 @@ describe.each(PROXIES)('$name in front', ({ program, prepare }) => {
     let folder: string;
     let url: string;
     let api: Api;
+    let output = '';
     beforeAll(async () => {
       folder = stack.use(await freshFolder()).path;
       running = stack.use(
@@ -101,7 +103,6 @@ describe.each(PROXIES)('$name in front', ({ program, prepare }) => {
       );
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
-      let output = '';
       proxy = spawn(program ?? '', prepare(folder, port, running.baseUrl), {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: { PATH: process.env.PATH, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
@@ -189,6 +190,28 @@ describe.each(PROXIES)('$name in front', ({ program, prepare }) => {
       const upload = await api.newUpload({ 'X-Max-Downloads': '5' });
       expect((await api.download(upload.id, upload.authToken)).status).toBe(200);
       expect((await api.info(upload.id)).body.downloadCount).toBe(1);
+    });
+
+    test('neither an address nor a path is in its logs, whatever goes wrong', async () => {
+      const upload = await api.newUpload({ 'X-Max-Downloads': '5' });
+      const path = `/d/${upload.id}`;
+      await call('GET', url + path);
+      await api.download(upload.id, token());
+      // A client that leaves in the middle, one that is too slow with its headers, and a gateway that is away.
+      const leaving = await beginUpload(40 * MIB, MIB);
+      leaving.destroy();
+      const gateway = running.processes.find(({ url: own }) => own === running.baseUrl);
+      gateway?.child.kill('SIGKILL');
+      await untilTrue(async () => (await call('GET', `${url}/api/info/${upload.id}`)).status === 502);
+      await call('GET', url + path);
+      await sleep(500);
+      const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+        (entry) => entry.isFile() && /\.log$/.test(entry.name),
+      );
+      const logs = output + files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8')).join('');
+      for (const secret of [upload.id, '/api/info', '/d/', 'client: 127.0.0.1', '"remote_ip"', 'client_ip']) {
+        expect(logs).not.toContain(secret);
+      }
     });
   });
 });

@@ -5,6 +5,7 @@ import { loadConfig } from '@mayfly/shared/config';
 import { blobSettings } from '@mayfly/shared/settings';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import pg from 'pg';
 import { pino } from 'pino';
 import { diskBlobs, s3Blobs, type TestBlobs } from '../infra/blobs.ts';
@@ -34,7 +35,7 @@ export async function openCrashSite(kind: BlobKind) {
   const db = undo.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2 }, logger), (open) =>
     open.destroy(),
   );
-  const ownBlobs = undo.use(await openBlobs(loadConfig(blobSettings, blobs.settings), logger));
+  const ownBlobs = undo.use(await openBlobs(loadConfig(blobSettings, blobs.settings), postgresStoreRecord(db), logger));
   const sweepDeps = openSweep(db, ownBlobs, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 });
 
   const query = async (text: string) => {

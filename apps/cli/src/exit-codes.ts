@@ -31,6 +31,7 @@ const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   'too-large': 8,
   network: 9,
   unavailable: 9,
+  unconfirmed: 9,
   tampered: 10,
   'not-finished': 11,
   exists: 12,
@@ -38,6 +39,7 @@ const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   'not-owner': 13,
   'bad-source': 14,
   disk: 15,
+  'service-full': 16,
   aborted: 130,
 };
 

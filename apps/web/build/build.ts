@@ -63,6 +63,8 @@ function hashSources(): string {
 }
 
 if (import.meta.main) {
-  const { folder, isNew } = await buildWebApp();
-  console.log(`${isNew ? 'Built' : 'Already built, from the same sources'}: ${folder}`);
+  const built = await buildWebApp();
+  const { folder, isNew } = built;
+  if (process.argv.includes('--json')) console.log(JSON.stringify(built));
+  else console.log(`${isNew ? 'Built' : 'Already built, from the same sources'}: ${folder}`);
 }

@@ -14,6 +14,8 @@ export type ServiceConfig = {
   noteMaxSize: number;
   noteExpireOptionsSec: number[];
   noteViewOptions: number[];
+  /** For so long a view can be repeated under its Idempotency-Key; absent when it cannot. */
+  viewRepeatSec?: number;
 };
 
 /** Contract: Upload, public representation. */
@@ -79,8 +81,15 @@ export async function call(
 
 /** Like `call`, for an answer in JSON. */
 export async function callJson<T>(transport: Transport, url: string, request: Call): Promise<T> {
-  const answer = await call(transport, url, request);
-  const body = await readJson(answer);
+  return jsonOf(await call(transport, url, request), request.signal);
+}
+
+/** The body of a good answer. A connection that breaks in its middle is a network error. */
+export async function jsonOf<T>(answer: TransportAnswer, signal?: AbortSignal): Promise<T> {
+  const text = await textOf(answer).catch((error) => {
+    throw asMayflyError(error, signal);
+  });
+  const body = parseJson(text);
   if (typeof body !== 'object' || body === null) {
     throw new MayflyError('unavailable', {
       message: 'There is no such service at this address',
@@ -103,9 +112,21 @@ export async function goneReason(transport: Transport, uploadUrl: string, signal
 
 async function readJson(answer: TransportAnswer): Promise<unknown> {
   try {
-    return await new Response(answer.body as ReadableStream<Uint8Array<ArrayBuffer>>).json();
+    return parseJson(await textOf(answer));
   } catch {
-    return undefined; // a proxy's page, or a connection that broke: the status has to do
+    return undefined; // the connection broke: the status has to do
+  }
+}
+
+function textOf(answer: TransportAnswer): Promise<string> {
+  return new Response(answer.body as ReadableStream<Uint8Array<ArrayBuffer>>).text();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a proxy's page
   }
 }
 
@@ -117,6 +138,7 @@ const CODES: Record<number, ErrorCode> = {
   502: 'unavailable',
   503: 'unavailable',
   504: 'unavailable',
+  507: 'service-full',
 };
 
 function refusal(answer: TransportAnswer, body: unknown, unauthorized: ErrorCode = 'wrong-token'): MayflyError {

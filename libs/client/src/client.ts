@@ -4,7 +4,15 @@ import { MayflyError } from './errors.ts';
 import { fetchTransport } from './fetch-transport.ts';
 import { type Kind, type Link, parseBaseUrl, parseLink } from './link.ts';
 import type { Metadata } from './metadata.ts';
-import { type CreatedNote, createNote, getNoteInfo, type NoteOptions, openNote, type ViewedNote } from './notes.ts';
+import {
+  type CreatedNote,
+  createNote,
+  getNoteInfo,
+  type NoteOptions,
+  openNote,
+  type ViewedNote,
+  type ViewOptions,
+} from './notes.ts';
 import type { PasswordCost } from './password.ts';
 import { isOpen, openKeys, ownerToken, unlock } from './protection.ts';
 import type { Source } from './source.ts';
@@ -85,10 +93,12 @@ export class MayflyClient {
     return getNoteInfo(this.#context, readLink(link, 'note'), options);
   }
 
-  /** Reads a note, which counts. */
-  async viewNote(link: AnyLink, options: RequestOptions & { password?: string } = {}): Promise<ViewedNote> {
+  /**
+   * Reads a note, which counts. When the answer does not arrive, the same view is repeated; `unconfirmed` when that was in vain.
+   */
+  async viewNote(link: AnyLink, options: ViewOptions & { password?: string } = {}): Promise<ViewedNote> {
     const parsed = readLink(link, 'note');
-    const info = await getNoteInfo(this.#context, parsed, options);
+    const info = options.info ?? (await getNoteInfo(this.#context, parsed, options));
     const opened = await unlock(parsed, info, options.password, this.#context.passwordCost);
     return openNote(this.#context, opened, info, options);
   }

@@ -13,7 +13,9 @@ const MESSAGES = {
   'invalid-request': 'The service does not accept this request',
   'invalid-link': 'This is not a link of a file or a note',
   unavailable: 'The service is not available at the moment',
+  'service-full': 'The service has no room for it at the moment',
   network: 'The service cannot be reached',
+  unconfirmed: 'The answer did not arrive: the view may or may not have been used',
   tampered: 'It was changed or cut short on its way, or belongs to another link',
   'not-finished': 'Its sender has not finished the upload',
   'bad-source': 'A file changed or could not be read while it was sent',
@@ -28,6 +30,8 @@ type Facts = {
   status?: number | undefined;
   /** Seconds after which a rate-limited or unavailable service asks to be tried again. */
   retryAfterSec?: number | undefined;
+  /** Seconds for which an unconfirmed view can be repeated under its key; undefined when the service could not be asked. */
+  repeatForSec?: number | undefined;
 };
 
 /** Everything that this library throws on purpose. */
@@ -36,12 +40,14 @@ export class MayflyError extends Error {
   readonly code: ErrorCode;
   readonly status: number | undefined;
   readonly retryAfterSec: number | undefined;
+  readonly repeatForSec: number | undefined;
 
-  constructor(code: ErrorCode, { message = MESSAGES[code], cause, status, retryAfterSec }: Facts = {}) {
+  constructor(code: ErrorCode, { message = MESSAGES[code], cause, status, retryAfterSec, repeatForSec }: Facts = {}) {
     super(message, { cause });
     this.code = code;
     this.status = status;
     this.retryAfterSec = retryAfterSec;
+    this.repeatForSec = repeatForSec;
   }
 }
 

@@ -6,7 +6,7 @@ export { asMayflyError, type ErrorCode, MayflyError } from './errors.ts';
 export { fetchTransport } from './fetch-transport.ts';
 export { formatLink, type Kind, type Link, parseLink } from './link.ts';
 export type { FileEntry, Metadata } from './metadata.ts';
-export type { CreatedNote, NoteOptions, ViewedNote } from './notes.ts';
+export type { CreatedNote, NoteOptions, ViewedNote, ViewOptions } from './notes.ts';
 export { openFile, sealFile } from './passphrase-file.ts';
 export type { PasswordAlgo } from './password.ts';
 export type { OnProgress } from './payload.ts';

@@ -1,10 +1,11 @@
-import { callJson, type NoteContentType, type NoteInfo } from './api.ts';
+import { call, callJson, jsonOf, type NoteContentType, type NoteInfo, type ServiceConfig } from './api.ts';
 import { fromBase64, toBase64 } from './bytes.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
 import { MayflyError } from './errors.ts';
 import { type Address, formatLink, type Link } from './link.ts';
 import { openMessage, sealMessage } from './message.ts';
 import { newProtection, openKeys, type PasswordOptions } from './protection.ts';
+import { type RepeatOptions, repeatView, untilHeaders } from './repeat-view.ts';
 
 export type NoteOptions = RequestOptions &
   PasswordOptions & {
@@ -52,21 +53,37 @@ export function getNoteInfo({ transport }: Context, link: Address, { signal }: R
 
 export type ViewedNote = { text: string; contentType: NoteContentType; viewCount: number; maxViews: number };
 
-/** Contract: POST /api/note/<id>/view. Spends one view, so it is never tried again. */
+export type ViewOptions = RepeatOptions & {
+  /** What `getNote` has said: a view that is repeated may find nothing else any more. */
+  info?: NoteInfo | undefined;
+  /** 16 to 128 characters, made anew for each view, such as a UUID: who sends it again within `viewRepeatSec` repeats that view. */
+  idempotencyKey?: string | undefined;
+};
+
+/** Contract: POST /api/note/<id>/view. Spends one view, however often it is tried. */
 export async function openNote(
   { transport }: Context,
   link: Link,
   info: NoteInfo,
-  { signal }: RequestOptions,
+  { idempotencyKey = crypto.randomUUID(), ...options }: ViewOptions,
 ): Promise<ViewedNote> {
+  const { signal } = options;
   const keys = await openKeys(link, info);
+  const headers = { 'Idempotency-Key': `"${idempotencyKey.replace(/["\\]/g, '\\$&')}"` };
+  const body = JSON.stringify({ authToken: keys.authToken });
+  const unauthorized = info.hasPassword ? 'wrong-password' : 'wrong-token';
   const url = `${link.baseUrl}/api/note/${link.id}/view`;
-  const answer = await callJson<ViewAnswer>(transport, url, {
-    method: 'POST',
-    body: JSON.stringify({ authToken: keys.authToken }),
-    unauthorized: info.hasPassword ? 'wrong-password' : 'wrong-token',
-    signal,
-  });
+  const send = async () => {
+    const answer = await untilHeaders(signal, (signal) =>
+      call(transport, url, { method: 'POST', headers, body, unauthorized, signal }),
+    );
+    return jsonOf<ViewAnswer>(answer, signal);
+  };
+  const getConfig = async () => {
+    const ask = (signal: AbortSignal) => call(transport, `${link.baseUrl}/api/config`, { method: 'GET', signal });
+    return jsonOf<ServiceConfig>(await untilHeaders(signal, ask), signal);
+  };
+  const answer = await repeatView(send, getConfig, options);
   const [ciphertext, nonce] = [fromBase64(answer.encryptedContent), fromBase64(answer.nonce)];
   if (!ciphertext || !nonce) throw new MayflyError('tampered');
   const { viewCount, maxViews } = answer;

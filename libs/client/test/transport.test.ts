@@ -87,6 +87,7 @@ describe.each([
     ['another kind of server', 200, '<html>', 'unavailable'],
     ['an answer of another shape', 200, '"text"', 'unavailable'],
     ['an unknown refusal', 418, '{}', 'invalid-request'],
+    ['a full service', 507, '{"error":"Not enough storage space for this upload"}', 'service-full'],
     ['a failure', 500, '{"error":"Internal Server Error"}', 'unavailable'],
   ])('calls %s by its name', async (_, status, body, code) => {
     await using server = await serve((_, response) => response.writeHead(status).end(body));

@@ -9,13 +9,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { claimFolder } from './claim.ts';
 import { guard } from './guardian.ts';
 import { onFreePort } from './ports.ts';
@@ -109,7 +109,8 @@ async function createCluster({ bin, folder, account }: Place, { dataDir }: Postg
   // The locale is PostgreSQL's own C.UTF-8, the same on every system.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = [`--username=${NAME}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-  const args = [...locale, ...access, `--pgdata=${draft}`, ...(dataDir === undefined ? ['--no-sync'] : [])];
+  const kind = dataDir === undefined ? '--no-sync' : `--wal-segsize=${logPieceMib(folder)}`;
+  const args = [...locale, ...access, `--pgdata=${draft}`, kind];
   try {
     await promisify(execFile)(join(bin, 'initdb'), args, { cwd: '/', env: ENVIRONMENT, ...account });
   } catch (cause) {
@@ -130,7 +131,7 @@ async function run(place: Place, port: number, { dataDir, maxConnections = 100, 
     `max_connections=${maxConnections}`,
     'log_timezone=UTC',
     'timezone=UTC',
-    ...(dataDir === undefined ? THROW_AWAY : []),
+    ...(dataDir === undefined ? THROW_AWAY : logSizes(place.folder)),
   ];
   // The folder is claimed and no server of it runs, so the file is stale. Its number may belong to another process by
   // now, and PostgreSQL would then refuse to start.
@@ -153,13 +154,24 @@ async function run(place: Place, port: number, { dataDir, maxConnections = 100, 
   }
 }
 
+const MIB = 2 ** 20;
+
+const diskMib = (folder: string) => {
+  const { bsize, blocks } = statfsSync(folder);
+  return (bsize * blocks) / MIB;
+};
+
+/** The log grows by whole pieces, of 16 MiB by default, and PostgreSQL dies where there is no room for the next one. */
+const logPieceMib = (folder: string) => (diskMib(folder) < 8_192 ? 4 : 16);
+
+/** The write-ahead log takes a small share of a small disk: by default it may grow to a gigabyte. */
+function logSizes(folder: string): string[] {
+  const most = Math.min(Math.max(Math.floor(diskMib(folder) / 32), 32), 1_024);
+  return [`max_wal_size=${most}MB`, `min_wal_size=${Math.min(most, 80)}MB`];
+}
+
 async function createDatabase(url: string) {
-  const client = new pg.Client(url.replace(/[^/]*$/, 'postgres'));
-  await client.connect();
-  try {
-    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [NAME]);
-    if (!rowCount) await client.query(`CREATE DATABASE ${NAME}`);
-  } finally {
-    await client.end();
-  }
+  const running = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'create-database.ts')]);
+  running.child.stdin?.end(url);
+  await running;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { claimFolder } from './claim.ts';
@@ -18,11 +18,13 @@ export type LocalRedis = AsyncDisposable & {
 };
 
 export type RedisOptions = {
-  /** Where the data stays. Without it the server is a throw-away and keeps everything in memory. */
+  /** Its working folder, claimed while it runs. Nothing is written there: all is in memory. Without it a throw-away. */
   dataDir?: string | undefined;
   /** A free one unless given. */
   port?: number | undefined;
   program?: RedisProgram | undefined;
+  /** A new one unless given: a server that is started again keeps its own. */
+  password?: string | undefined;
   onLog?: (line: string) => void;
 };
 
@@ -35,10 +37,11 @@ export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis
   const folder = resolve(options.dataDir ?? temporary ?? '');
   const claim = await claimFolder(folder, 'Redis');
   undo.defer(() => claim.release());
+  forgetWhatWasKept(folder);
 
-  const password = randomBytes(24).toString('hex');
+  const password = options.password ?? randomBytes(24).toString('hex');
   const { server, port } = await onFreePort(async (port) => {
-    const input = configuration({ port, folder, password, isPersistent: !temporary });
+    const input = configuration({ port, folder, password });
     // The configuration goes through standard input: a list of processes must not show the password.
     const start = { name: 'Redis', command: path, args: ['-'], env: { PATH: process.env.PATH, LC_ALL: 'C' }, input };
     return { port, server: await startServer({ ...start, onLog: options.onLog }) };
@@ -60,7 +63,15 @@ export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis
   return { url, port, pid: server.pid, version, exited: server.exited, stop, [Symbol.asyncDispose]: stop };
 }
 
-function configuration(given: { port: number; folder: string; password: string; isPersistent: boolean }): string {
+/** Earlier versions kept keys and the times of requests on the disk. Decision 80. */
+function forgetWhatWasKept(folder: string) {
+  for (const name of readdirSync(folder)) {
+    if (/^(appendonly.*|.*\.rdb)$/.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** What it holds is about who asked for what and when: it never gets to a disk. Decision 80. */
+function configuration(given: { port: number; folder: string; password: string }): string {
   return [
     'bind 127.0.0.1',
     `port ${given.port}`,
@@ -68,7 +79,7 @@ function configuration(given: { port: number; folder: string; password: string; 
     `requirepass ${given.password}`,
     'daemonize no',
     'save ""',
-    `appendonly ${given.isPersistent ? 'yes' : 'no'}`,
+    'appendonly no',
     'maxmemory-policy noeviction', // jobs and counters are not a cache
     'loglevel notice',
     '',

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findRedis } from '@mayfly/local-stores/find-redis';
@@ -28,14 +28,27 @@ function redis(url: string, ...commands: string[]): Promise<string> {
   });
 }
 
-test('data survives a restart', async () => {
+test('nothing is kept on the disk, and what an earlier version kept is removed at the start', async () => {
   await using folder = await freshFolder();
+  mkdirSync(join(folder.path, 'appendonlydir'));
+  const old = [
+    'appendonlydir/appendonly.aof.1.incr.aof',
+    'appendonlydir/appendonly.aof.manifest',
+    'dump.rdb',
+    'temp-7.rdb',
+  ];
+  for (const name of old) writeFileSync(join(folder.path, name), 'mayfly:limiter-key');
   {
     await using first = await startRedis({ dataDir: folder.path });
-    expect(await redis(first.url, 'SET word kept')).toBe('+OK');
+    expect(await redis(first.url, 'SET word secret')).toBe('+OK');
   }
   await using second = await startRedis({ dataDir: folder.path });
-  expect(await redis(second.url, 'GET word')).toBe('kept');
+  expect(await redis(second.url, 'GET word')).toBe('$-1');
+  const left = readdirSync(folder.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const { parentPath, name } of left) {
+    expect(readFileSync(join(parentPath, name), 'latin1'), name).not.toMatch(/mayfly:limiter-key|secret/);
+  }
+  expect(left.map(({ name }) => name).filter((name) => /aof|rdb/.test(name))).toEqual([]);
 });
 
 test('it throws nothing away when its memory is full, and asks for its password', async () => {

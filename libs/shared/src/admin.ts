@@ -26,7 +26,7 @@ export type Admin = AsyncDisposable & {
 const READY_WITHIN_MS = 2_000;
 
 /**
- * The private port of a process: `/livez` while it runs, `/readyz` while it serves and its stores answer, `/metrics`. Open it before
+ * The private port of a process: `/livez` while it runs, `/readyz` while it should get requests, `/metrics`. Open it before
  * the public port and close it after, so that a process that drains is alive and not ready. No ADMIN_PORT, no port.
  */
 export async function openAdmin(

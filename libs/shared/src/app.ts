@@ -6,7 +6,9 @@ import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, Log
 import type { RouteDocs } from './describe-api.ts';
 import { drain } from './drain.ts';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, serviceUnavailable, Unavailable } from './errors.ts';
+import { BASE64, isBase64 } from './fields.ts';
 import { closeOnlyIdle } from './idle-connections.ts';
+import { type BodyBudget, collectJsonBodies, openBodyBudget } from './json-bodies.ts';
 import type { Logger } from './logger.ts';
 import { logOutage } from './outage-log.ts';
 import { observeRequests } from './telemetry/requests.ts';
@@ -23,6 +25,8 @@ declare module 'node:net' {
 declare module 'fastify' {
   interface FastifyContextConfig {
     tooLarge?: string;
+    /** The handler itself tells a client that sent `Expect: 100-continue` to go on. */
+    continuesItself?: boolean;
     docs?: RouteDocs;
   }
 }
@@ -38,6 +42,9 @@ export type Patience = {
   checkEveryMs: number;
 };
 
+/** What a connection reads and writes ahead; a piece that the system has read is taken as it is, up to 64 KiB. */
+const READ_AHEAD_BYTES = 16 * 1024;
+
 const PATIENCE: Patience = { idleMs: 120_000, headersMs: 15_000, checkEveryMs: 5_000 };
 
 /**
@@ -50,6 +57,8 @@ export function createApp(options: {
   /** Reached from outside: a request's id is made here, whatever the client says. */
   isPublic?: boolean;
   patience?: Partial<Patience> | undefined;
+  /** What the JSON bodies of the process may take together; by itself each application has the default. */
+  bodies?: BodyBudget | undefined;
   /** The name that its requests are measured under; none, and they are not. */
   service?: string;
   /** Proxies that may name the client, its host and its scheme: how many, or which. Decision 12. */
@@ -77,6 +86,7 @@ export function createApp(options: {
     connectionTimeout: patience.idleMs,
     keepAliveTimeout: 75_000,
     http: {
+      highWaterMark: READ_AHEAD_BYTES,
       headersTimeout: patience.headersMs,
       connectionsCheckingInterval: patience.checkEveryMs,
       requireHostHeader: false,
@@ -88,6 +98,7 @@ export function createApp(options: {
         useDefaults: false,
         allErrors: true,
         verbose: true,
+        code: { regExp },
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -98,7 +109,7 @@ export function createApp(options: {
   app.setNotFoundHandler((request) => {
     throw options.notFound?.(request) ?? new HttpError(404);
   });
-  acceptOnlyJson(app);
+  collectJsonBodies(app, options.bodies ?? openBodyBudget());
   continueOnlyWanted(app);
   app.addHook('onRequest', (request, reply, done) => {
     request.raw.socket[READING] = request.raw;
@@ -123,6 +134,13 @@ export function createApp(options: {
   return app;
 }
 
+/** Patterns are regular expressions, but for the one that is asked of long texts. */
+function regExp(pattern: string, flags: string) {
+  const expression = new RegExp(pattern, flags);
+  return pattern === BASE64 ? Object.assign(expression, { test: isBase64 }) : expression;
+}
+regExp.code = 'regExp'; // what code that is written to a file would say; none is
+
 /** So many proxies from here outwards, or those with these addresses. Without any the header counts for nothing. */
 function trusted(proxies: number | string[]): string[] | false | ((address: string, hop: number) => boolean) {
   if (typeof proxies !== 'number') return proxies;
@@ -143,24 +161,15 @@ function wellFormed(url: string): string {
   }
 }
 
-/** JSON only; an empty body counts as none, whatever type it claims. */
-function acceptOnlyJson(
-  app: Pick<App, 'removeAllContentTypeParsers' | 'addContentTypeParser' | 'getDefaultJsonParser'>,
-) {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0) done(null, undefined);
-    else parseJson(request, body as string, done); // parseAs: 'string'
-  });
-}
+/** The client waits to be told that its body is wanted. */
+export const awaitsContinue = (request: FastifyRequest) => request.raw.headers.expect?.toLowerCase() === '100-continue';
 
 /** `Expect: 100-continue`: the client is told to go on only when its headers were accepted and the body is wanted. */
 function continueOnlyWanted(app: Pick<App, 'server' | 'addHook' | 'routing'>) {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
   app.server.on('checkExpectation', (_request, response) => sendRaw(response, new HttpError(417)));
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.raw.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
+    if (awaitsContinue(request) && !request.routeOptions.config.continuesItself) reply.raw.writeContinue();
     done();
   });
 }
@@ -193,7 +202,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket) {
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const answer = inWordsOf(request, toHttpError(error));
-  if (answer.statusCode === 503) logOutage(request.log, answer.cause);
+  if (answer.statusCode === 503 || answer.statusCode === 507) logOutage(request.log, answer.cause);
   else if (answer.statusCode >= 500) {
     request.log.error({ err: answer.cause ?? answer, route: request.routeOptions?.url }, answer.message);
   }

@@ -35,9 +35,12 @@ function setting<T>(shape: string, read: (text: string) => T | undefined) {
   });
 }
 
+/** The largest whole number that every place can hold which one ends up in: columns, timers of Node, times that are added to now. */
+const LARGEST = 2 ** 31 - 1;
+
 const integer = (text: string, min = 0): number | undefined => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-  return value !== undefined && value >= min ? value : undefined;
+  return value !== undefined && value >= min && value <= LARGEST ? value : undefined;
 };
 
 const BYTE_UNITS: Record<string, number> = { '': 0, K: 10, M: 20, G: 30, T: 40 };
@@ -71,8 +74,14 @@ function parseOrigins(text: string): string[] | undefined {
     : undefined;
 }
 
-export const count = setting('a whole number', (text) => integer(text));
-export const positive = setting('a whole number of at least 1', (text) => integer(text, 1));
+export const count = setting(`a whole number from 0 to ${LARGEST}`, (text) => integer(text));
+export const positive = setting(`a whole number from 1 to ${LARGEST}`, (text) => integer(text, 1));
+/** For what must stay small, such as a time that somebody waits. */
+export const countUpTo = (max: number) =>
+  setting(`a whole number from 0 to ${max}`, (text) => {
+    const value = integer(text);
+    return value !== undefined && value <= max ? value : undefined;
+  });
 export const share = setting('a number from 0 to 1', (text) => {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
   return value !== undefined && value <= 1 ? value : undefined;
@@ -83,8 +92,14 @@ export const port = setting('a port number from 1 to 65535', (text) => {
 });
 /** Sizes are binary whatever the unit is called: `20971520`, `20MB` and `20MiB` are the same. */
 export const bytes = setting('a size such as 20971520, 20MB or 20MiB', parseBytes);
+/** For what is held in memory as a whole. */
+export const bytesUpTo = (max: string) =>
+  setting(`a size such as 1048576, 1MB or 1MiB, at most ${max}`, (text) => {
+    const value = parseBytes(text);
+    return value !== undefined && value <= (parseBytes(max) ?? 0) ? value : undefined;
+  });
 /** The values that an upload or a note may choose from; kept in rising order. */
-export const options = setting('whole numbers of at least 1, separated by commas', parseOptions);
+export const options = setting(`whole numbers from 1 to ${LARGEST}, separated by commas`, parseOptions);
 /** Which proxies may name the client: how many stand in front, or their addresses. */
 export const proxies = setting('a number of proxies, or their addresses or networks, separated by commas', (value) => {
   const hops = integer(value);

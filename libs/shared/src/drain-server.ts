@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import type { App } from './app.ts';
 import type { Config } from './config.ts';
+import { cutAllOff } from './cut-off.ts';
 import type { Logger } from './logger.ts';
 import type { drainSettings } from './settings.ts';
 
@@ -30,6 +31,7 @@ export async function drainServer(
   if (end !== 'closed') {
     const connections = await promisify(server.getConnections.bind(server))();
     logger.warn({ connections }, 'what still runs is cut off');
+    cutAllOff(server);
     server.closeAllConnections();
     await closed;
   }

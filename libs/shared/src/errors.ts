@@ -20,9 +20,14 @@ export class HttpError extends Error {
   }
 }
 
-/** A store or a service cannot be reached or does not answer in time. Nothing was counted. Decision 14. */
+/** A store or a service cannot be reached or does not answer in time. Whether it has acted is not known. Decision 14. */
 export class Unavailable extends Error {
   override name = 'Unavailable';
+}
+
+/** A store is there and has no room for more. Where something new is to be stored that is 507, elsewhere 503. Decision 76. */
+export class NoRoom extends Unavailable {
+  override name = 'NoRoom';
 }
 
 /** The details of a body that is not as long as declared. */
@@ -35,6 +40,11 @@ export function invalidRequest(details: Record<string, string[]>): HttpError {
 
 export function lengthRequired(): HttpError {
   return new HttpError(411, 'Content-Length is required');
+}
+
+/** Decision 76. By default the janitor has swept within a minute. */
+export function insufficientStorage(sentence: string, cause?: unknown): HttpError {
+  return new HttpError(507, sentence, { headers: { 'retry-after': '60' }, cause });
 }
 
 /** Decision 14. */

@@ -3,17 +3,26 @@ import Type from 'typebox';
 // The contract's field types. `base64` and `base64url` (RFC 4648, sections 4 and 5) are different: neither accepts the
 // other's characters. Padding of base64url may be sent and is never answered.
 
-const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$';
+export const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$';
 /** A token is compared, never decoded: that its characters are base64url's is all that is asked. */
 const TOKEN = '^[A-Za-z0-9_-]+={0,2}$';
 
 /** Longest token that is accepted; the contract's clients send 43 characters (32 bytes). */
 const TOKEN_MAX_LENGTH = 512;
+/** Largest body of a request that sends one token, or needs no body at all. */
+export const TOKEN_BODY_BYTES = 4 * 1024;
 
 export const Base64 = (description: string) =>
   Type.String({ pattern: BASE64, minLength: 1, description: `non-empty base64, ${description}` });
 export const Token = (description: string) =>
   Type.String({ pattern: TOKEN, minLength: 1, maxLength: TOKEN_MAX_LENGTH, description: `base64url, ${description}` });
+/** What BASE64 says, for texts of any length: the regular expression's stack ends at some millions of characters. */
+export function isBase64(text: string): boolean {
+  if (text.length % 4 !== 0) return false;
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding));
+}
+
 /** 16 bytes as base64url. */
 export const Salt = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9_-]{22}(?:==)?$', description: `base64url of 16 bytes, ${description}` });

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ConfigError } from './config.ts';
+import { masked } from './error-for-log.ts';
 import { Unavailable } from './errors.ts';
 
 /** Resolves with what asked this process to stop: a signal, or the end of the parent that opened an IPC channel. */
@@ -24,6 +25,11 @@ export async function runProcess(main: (untilStopped: UntilStopped) => Promise<v
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(signal));
   if (process.channel) process.once('disconnect', () => stop('parent gone'));
 
+  process.once('uncaughtException', (error) => {
+    console.error(masked(startProblem(error))); // as Node does, but for the ids that its errors may hold
+    process.exit(1);
+  });
+
   try {
     await main(() => {
       isStarted = true;
@@ -32,7 +38,7 @@ export async function runProcess(main: (untilStopped: UntilStopped) => Promise<v
     });
     process.exit(0);
   } catch (error) {
-    console.error(startProblem(error));
+    console.error(masked(startProblem(error)));
     process.exit(1);
   }
 }

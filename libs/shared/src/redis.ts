@@ -7,6 +7,12 @@ export type { Redis };
 export type RedisConnection = { redis: Redis } & AsyncDisposable;
 
 /**
+ * A connection on which something is asked and nothing comes back for so long is dropped, and a new one made: the server may
+ * have gone without a word. BullMQ's workers ask for what may take 10 s to come. Decision 81.
+ */
+const SILENCE_MS = { commands: 2_000, queue: 12_000 };
+
+/**
  * `commands` fails fast (REDIS_TIMEOUT_MS, no queue), so that a hung Redis costs a request next to nothing. `queue` is for BullMQ,
  * whose workers block on the connection and wait for Redis as long as it takes.
  */
@@ -17,7 +23,10 @@ export function openRedis(
 ): RedisConnection {
   const redis = new Redis(config.REDIS_URL, {
     connectTimeout: purpose === 'commands' ? 500 : 5_000,
+    socketTimeout: Math.max(SILENCE_MS[purpose], config.REDIS_TIMEOUT_MS),
     retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
+    // The server has become a replica: its name leads to another one by now.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
     ...(purpose === 'commands'
       ? {
           commandTimeout: config.REDIS_TIMEOUT_MS,

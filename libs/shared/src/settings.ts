@@ -1,7 +1,9 @@
 import {
   bytes,
+  bytesUpTo,
   choice,
   count,
+  countUpTo,
   httpUrl,
   optional,
   options,
@@ -28,6 +30,13 @@ export const httpSettings = {
   ),
 };
 
+export const bodySettings = {
+  BODY_BUFFER_BYTES: bytes(
+    '64MiB',
+    'bytes of JSON bodies that a process collects at a time; one client gets a quarter',
+  ),
+};
+
 export const uploadSettings = {
   MAX_FILE_SIZE: bytes('2049MiB', 'largest upload (encrypted payload)'),
   MAX_FILES_PER_UPLOAD: positive('32', 'most files in one upload'),
@@ -35,22 +44,59 @@ export const uploadSettings = {
   DOWNLOAD_OPTIONS: options('1,2,3,4,5,10,20,50,100', 'download limits that an upload may choose'),
 };
 
+/** What uploads may take: of the disk of BLOB_DIR, and in all. Decision 76. */
+export const storageSettings = {
+  STORAGE_MIN_FREE_BYTES: optional(
+    bytes(
+      undefined,
+      'space that uploads leave free on the disk of BLOB_DIR; a tenth of it, at most 1GiB, unless set (0: none)',
+    ),
+  ),
+  STORAGE_MAX_BYTES: optional(
+    bytes(
+      undefined,
+      'most bytes of all uploads together; the size of the disk less the above, and with S3 no limit, unless set (0: no limit)',
+    ),
+  ),
+};
+
+export const noteStorageSettings = {
+  NOTES_MAX_BYTES: optional(
+    bytes(
+      undefined,
+      'most bytes of the contents of all notes together, as base64; no limit unless set (0: no limit), npm start sets a twentieth of its disk',
+    ),
+  ),
+};
+
 export const noteSettings = {
-  NOTE_MAX_SIZE: bytes('1MiB', 'largest note (256 bytes more are allowed for the encryption)'),
+  NOTE_MAX_SIZE: bytesUpTo('16MiB')('1MiB', 'largest note (256 bytes more are allowed for the encryption)'),
   NOTE_EXPIRE_OPTIONS_SEC: options('300,3600,86400,604800', 'lifetimes that a note may choose, in seconds'),
   NOTE_VIEW_OPTIONS: options('1,2,3,5,10,20,50,100', 'view limits that a note may choose'),
+  VIEW_REPEAT_SEC: countUpTo(3600)(
+    '120',
+    'seconds for which a client can repeat a view under its Idempotency-Key; the last one keeps its content so long (0: never)',
+  ),
 };
 
 export const databaseSettings = {
   DATABASE_URL: postgresUrl(undefined, 'PostgreSQL'),
   DATABASE_POOL_SIZE: positive('10', 'most PostgreSQL connections of one process'),
+  DATABASE_PREPARED_STATEMENTS: choice(
+    ['auto', 'yes', 'no'],
+    'auto',
+    'whether statements are prepared once per connection (auto: unless a pooler such as PgBouncer stands between)',
+  ),
 };
 
 export const blobSettings = {
   BLOB_DIR: optional(text(undefined, 'folder that holds the encrypted uploads, unless S3_ENDPOINT is set')),
   S3_ENDPOINT: optional(httpUrl(undefined, 'S3 store that holds the encrypted uploads')),
   S3_REGION: text('us-east-1', 'region that S3 requests are signed for'),
-  S3_BUCKET: text('mayfly', 'private bucket for the encrypted uploads; made when it is missing'),
+  S3_BUCKET: text(
+    'mayfly',
+    'private bucket for the encrypted uploads; made when it is missing and the database is empty',
+  ),
   S3_PATH_STYLE: choice(['true', 'false'], 'true', 'whether the bucket is in the path (true) or in the host name'),
   S3_ACCESS_KEY: optional(text(undefined, 'key of the S3 store')),
   S3_SECRET_KEY: optional(text(undefined, 'secret of that key')),
@@ -116,8 +162,20 @@ export const limitSettings = {
     '20',
     'wrong tokens for one item from one client before it is locked for them (0: no limit)',
   ),
+  TOKEN_FAILURES_ITEM_MAX: count(
+    '1000',
+    'wrong tokens for one item from all clients in a UTC day; after that only who has sent none may try (0: no limit)',
+  ),
   TOKEN_FAILURES_WINDOW_SEC: positive('900', 'seconds that a wrong token counts'),
   TRUST_PROXY: proxies('0', 'proxies whose X-Forwarded-For is believed: how many, or their addresses and networks'),
+};
+
+export const fairnessSettings = {
+  REQUESTS_PER_CLIENT_MAX: count('256', 'requests that a client may have under way in one gateway (0: no limit)'),
+  TRANSFER_RATE_MIN: bytes('1KiB', 'least bytes per second of a body and of an answer, on average (0: no least rate)'),
+  TRANSFER_RATE_WINDOW_SEC: positive('120', 'seconds that a payload or an answer may stand still at that rate'),
+  BODY_RATE_WINDOW_SEC: positive('30', 'the same for all other bodies: notes, metadata, tokens'),
+  TRANSFER_MAX_SEC: count('86400', 'seconds that a request may take in all (0: no limit)'),
 };
 
 export const upstreamSettings = {

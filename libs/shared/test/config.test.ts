@@ -25,7 +25,14 @@ test.each(['', '-1', '1.5GB', 'GB', '5 apples', '9999999999999TB'])('no size: "%
 test('options are whole numbers of at least 1, in rising order, each once', () => {
   const load = (value: string) => loadConfig({ LIST: options('1', '') }, { LIST: value }).LIST;
   expect(load('5, 1,3,5')).toEqual([1, 3, 5]);
-  for (const bad of ['0', '1,,2', '1,x', '-1', '1.5', ',']) expect(() => load(bad)).toThrow(ConfigError);
+  for (const bad of ['0', '2147483648', '1,2147483648', '1,,2', '1,x', '-1', '1.5', ','])
+    expect(() => load(bad)).toThrow(ConfigError);
+});
+
+test('a whole number is at most what every column and timer can hold', () => {
+  const load = (value: string) => loadConfig({ COUNT: positive('1', '') }, { COUNT: value }).COUNT;
+  expect(load('2147483647')).toBe(2_147_483_647);
+  expect(() => load('2147483648')).toThrow('COUNT must be a whole number from 1 to 2147483647');
 });
 
 test('one message names every bad or missing setting and prints no value', () => {

@@ -52,9 +52,23 @@ describe('base64', () => {
     }
   });
 
-  test('two megabytes are checked without trouble', () => {
-    expect(isBase64('A'.repeat(2_000_000))).toBe(true);
-    expect(isBase64(`${'A'.repeat(2_000_000)}!`)).toBe(false);
+  test('what is accepted is what the pattern in the API reference says', () => {
+    const pattern = new RegExp(String((Base64('x') as { pattern?: string }).pattern));
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'AZaz09+/==-_ \n'), maxLength: 12 }), (text) => {
+        expect(isBase64(text)).toBe(text !== '' && pattern.test(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('24 megabytes are checked without trouble', () => {
+    const text = 'A'.repeat(24_000_000);
+    expect(isBase64(text)).toBe(true);
+    expect(isBase64(`${text.slice(4)}AA==`)).toBe(true);
+    for (const wrong of [`${text}!`, `${text.slice(1)}!`, `!${text.slice(1)}`, `${text.slice(3)}===`]) {
+      expect(isBase64(wrong)).toBe(false);
+    }
   });
 });
 

@@ -1,7 +1,6 @@
 import { observed, observeOperations } from '@mayfly/shared/telemetry/operations';
 import { metrics } from '@opentelemetry/api';
 import type pg from 'pg';
-import type { BlobStore } from './blobs.ts';
 
 // What the stores are watched by: one span and one time per operation. The names are those of the interfaces.
 
@@ -25,9 +24,9 @@ export function observedNotes<Store extends object>(store: Store): Store {
 }
 
 /** `kind`: where the blobs are, `disk` or `s3`. */
-export function observedBlobs(store: BlobStore & AsyncDisposable, kind: string): BlobStore & AsyncDisposable {
+export function observedBlobs<Store extends AsyncDisposable>(store: Store, kind: string): Store {
   const operations = observeOperations(BLOBS, { 'mayfly.blob_store': kind }, 'mayfly.operation');
-  const watched = observed(store, operations, { except: ['list'] });
+  const watched = observed(store, operations, { except: ['list', 'reserve'] });
   return Object.assign(watched, { [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() });
 }
 

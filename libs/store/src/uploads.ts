@@ -39,11 +39,17 @@ export type Upload = AvailableUpload | GoneUpload;
  * cannot be reached, and then nothing has changed.
  */
 export interface Uploads {
-  /** Records an upload whose body is on its way. No other method but these four and the sweep sees it until `publish`. */
+  /**
+   * Records an upload whose body is on its way. No other method but these four and the sweep sees it until `publish`. Rejects
+   * with NoRoom when it does not fit below the ceiling of all uploads; what it holds is free again when its blob is deleted.
+   */
   begin(upload: NewUpload, leaseSec: number): Promise<void>;
   /** Keeps the sweep away from an upload on its way, or from one that is being downloaded, for so long from now. */
   renewLease(id: string, leaseSec: number): Promise<void>;
-  /** Makes a complete upload available; its lifetime begins now. False when it was reaped meanwhile. */
+  /**
+   * Makes a complete upload available; its lifetime begins now. False when it was reaped meanwhile. One that is available
+   * already stays as it is, and that is true: whoever had no answer may ask again.
+   */
   publish(id: string): Promise<boolean>;
   /** Takes an upload on its way back and notes its blob for deletion. */
   abandon(id: string): Promise<void>;

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freshDatabase } from '@mayfly/local-stores/testing';
+import { Unavailable } from '@mayfly/shared/errors';
+import pg from 'pg';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { batched } from '../src/postgres/batched.ts';
@@ -9,6 +11,12 @@ import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 
 // Calls that come at once share statements. Nobody may notice.
+
+/** What pg throws when the server answers with an error. */
+function refusal(code: string, severity = 'ERROR') {
+  const error = new pg.DatabaseError('refused', 0, 'error');
+  return Object.assign(error, { code, severity });
+}
 
 describe('batched', () => {
   test('calls of one turn are one run, and each gets its own answer', async () => {
@@ -33,12 +41,43 @@ describe('batched', () => {
     const calls: Promise<number>[] = [];
     for (let call = 0; call < 20; call++) {
       calls.push(wait(call));
-      await sleep(1);
+      await nextTurn();
     }
     expect(runs).toEqual([1, 1]);
     resolve();
     expect(await Promise.all(calls)).toEqual(Array.from({ length: 20 }, (_, call) => call));
     expect(runs).toEqual([1, 1, 18]);
+  });
+
+  test('when the server has undone a run, its calls are tried one by one, and only those at fault fail', async () => {
+    const runs: number[] = [];
+    const ask = batched(async (calls: readonly number[]) => {
+      runs.push(calls.length);
+      if (calls.includes(3)) throw refusal('22003');
+      return [...calls];
+    });
+    const answers = await Promise.allSettled([1, 2, 3, 4].map(ask));
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(runs).toEqual([4, 1, 1, 1, 1]);
+  });
+
+  test.each([
+    ['nobody knows what became of it', new Unavailable('away', { cause: new Error('Query read timeout') })],
+    [
+      'the connection broke',
+      new Unavailable('away', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }),
+    ],
+    ['the server is going away', new Unavailable('away', { cause: refusal('57P01', 'FATAL') })],
+    ['the disk is full', new Unavailable('away', { cause: refusal('53100') })],
+  ])('no call is tried again when %s', async (_, error) => {
+    let runs = 0;
+    const ask = batched(async (): Promise<number[]> => {
+      runs += 1;
+      throw error;
+    });
+    const answers = await Promise.allSettled([1, 2, 3].map(ask));
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(runs).toBe(1);
   });
 
   test('a run that fails fails its own calls and no others', async () => {
@@ -70,7 +109,7 @@ describe('two replicas on one PostgreSQL', () => {
   beforeAll(async () => {
     const database = await freshDatabase();
     [one, other] = [open(database.url), open(database.url)];
-    await migrate(one.db);
+    await migrate(database.url);
     return async () => {
       await Promise.all([one.db.destroy(), other.db.destroy()]);
       await database[Symbol.asyncDispose]();
@@ -113,6 +152,36 @@ describe('two replicas on one PostgreSQL', () => {
     }
   });
 
+  test('of all views with keys each key counts once, and is told the same on both replicas', async () => {
+    const notes = Array.from({ length: items }, () => ({
+      ...common(),
+      contentType: 'text' as const,
+      encryptedContent: randomBytes(200).toString('base64'),
+      nonce: randomBytes(12).toString('base64'),
+      maxViews: most,
+    }));
+    await Promise.all(notes.map((note) => one.notes.add(note)));
+    // One key more than there are views, and one claim without a key.
+    const keys = Array.from({ length: most }, () => ({ keyHash: randomBytes(32), forSec: 60 }));
+    const asked = claims(notes.map(({ id }) => id)).flatMap((claim) => keys.map((key) => ({ ...claim, key })));
+    const [views, unkeyed] = await Promise.all([
+      Promise.all(asked.map(({ replica, id, key }) => replica.notes.claimView(id, key))),
+      Promise.all(notes.map(({ id }) => other.notes.claimView(id))),
+    ]);
+    for (const [at, { id, encryptedContent, nonce }] of notes.entries()) {
+      const counts = keys.map((key) => {
+        const answers = asked.flatMap((claim, i) => (claim.id === id && claim.key === key ? [views[i]] : []));
+        expect(answers).toHaveLength(2 * claimsOfEach);
+        for (const view of answers) if (view) expect(view).toMatchObject({ encryptedContent, nonce, maxViews: most });
+        expect(answers.filter((view) => view?.isRepeat === false).length).toBe(answers[0] ? 1 : 0);
+        expect(new Set(answers.map((view) => view?.viewCount)).size).toBe(1);
+        return answers[0]?.viewCount;
+      });
+      const all = [...counts, unkeyed[at]?.viewCount].filter((count) => count !== undefined);
+      expect(all.sort()).toEqual([1, 2, 3]);
+    }
+  });
+
   test('of all downloads of many uploads exactly 1..N succeed for each', async () => {
     const uploads = Array.from({ length: items }, () => ({
       ...common(),
@@ -129,6 +198,46 @@ describe('two replicas on one PostgreSQL', () => {
       expect(ofOne.filter((count) => count > 0).sort()).toEqual([1, 2, 3]);
       expect(ofOne.filter((count) => count === 0)).toHaveLength(2 * claimsOfEach - most);
     }
+  });
+
+  test.each([
+    ['without', false],
+    ['with', true],
+  ])('views of large notes, %s keys, do not keep that of a small one waiting', async (_, hasKeys) => {
+    const note = (length: number) => ({
+      ...common(),
+      contentType: 'text' as const,
+      encryptedContent: 'A'.repeat(length),
+      nonce: randomBytes(12).toString('base64'),
+      maxViews: 10,
+    });
+    const [large, small] = [Array.from({ length: 60 }, () => note(400_000)), note(100)];
+    await Promise.all([...large, small].map((each) => one.notes.add(each)));
+    const repeat = () => (hasKeys ? { keyHash: randomBytes(32), forSec: 60 } : undefined);
+    const view = async ({ id, encryptedContent }: typeof small) => {
+      const found = await one.notes.find(id);
+      const length = found && 'contentLength' in found ? found.contentLength : 0;
+      expect((await one.notes.claimView(id, repeat(), length))?.encryptedContent).toBe(encryptedContent);
+    };
+    let viewed = 0;
+    const all = large.map((each) => view(each).then(() => viewed++));
+    await view(small);
+    expect(viewed).toBeLessThan(30);
+    await Promise.all(all);
+  });
+
+  test('a note that cannot be added keeps none from being added with it', async () => {
+    const note = () => ({
+      ...common(),
+      contentType: 'text' as const,
+      encryptedContent: 'AAAA',
+      nonce: randomBytes(12).toString('base64'),
+      maxViews: 1,
+    });
+    const taken = note();
+    await one.notes.add(taken);
+    const answers = await Promise.allSettled([note(), taken, note(), note()].map((each) => one.notes.add(each)));
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
   });
 
   test('small and large notes that are added at once are all there', async () => {

@@ -48,6 +48,17 @@ export function notesContract(
       expect(found.expiresAt.getTime() - found.createdAt.getTime()).toBe(expireSec * 1000);
     });
 
+    test('a large note is found with its length, and its views return the content', async () => {
+      const { id, encryptedContent } = await add({ encryptedContent: 'A'.repeat(1_000_000) });
+      const found = await notes.find(id);
+      if (found?.status !== 'available') throw new Error('not available');
+      expect(found.contentLength).toBe(encryptedContent.length);
+      for (const repeat of [undefined, newKey()]) {
+        expect((await notes.claimView(id, repeat, found.contentLength))?.encryptedContent).toBe(encryptedContent);
+      }
+      expect(await notes.claimView(id, undefined, found.contentLength)).toBeUndefined();
+    });
+
     test('a view returns the content and the new count', async () => {
       const { id, encryptedContent, nonce } = await add();
       expect(await notes.claimView(id)).toEqual({ encryptedContent, nonce, viewCount: 1, maxViews: 2 });
@@ -67,6 +78,61 @@ export function notesContract(
         expect(views.every((view) => view.encryptedContent === encryptedContent)).toBe(true);
       },
     );
+
+    const newKey = (forSec = 2) => ({ keyHash: randomBytes(32), forSec });
+
+    test('a view with a key counts once, and can be repeated when no view is left', async () => {
+      const { id, authHash, encryptedContent, nonce } = await add();
+      const view = (viewCount: number, isRepeat: boolean) => ({
+        encryptedContent,
+        nonce,
+        viewCount,
+        maxViews: 2,
+        isRepeat,
+      });
+      const key = newKey();
+      expect(await notes.claimView(id, key)).toEqual(view(1, false));
+      expect(await notes.claimView(id, key)).toEqual(view(1, true));
+      expect(await notes.claimView(id)).toEqual({ encryptedContent, nonce, viewCount: 2, maxViews: 2 });
+      expect(await notes.claimView(id, key)).toEqual(view(1, true));
+      expect(await notes.claimView(id, newKey())).toBeUndefined();
+      expect(await notes.claimView(id)).toBeUndefined();
+      expect(await notes.find(id)).toMatchObject({ status: 'limit_reached', authHash });
+    });
+
+    test('a key is forgotten when its time is over: it counts anew while a view is left', async () => {
+      const left = await add();
+      const used = await add({ maxViews: 1 });
+      const key = newKey(1);
+      for (const { id } of [left, used]) expect(await notes.claimView(id, key)).toMatchObject({ viewCount: 1 });
+      await advance(1.1);
+      expect(await notes.claimView(left.id, key)).toMatchObject({ viewCount: 2, isRepeat: false });
+      expect(await notes.claimView(used.id, key)).toBeUndefined();
+      expect(await notes.find(used.id)).not.toHaveProperty('authHash');
+    });
+
+    test('nothing is repeated when the time of the note is over, nor when it is deleted', async () => {
+      const old = await add({ maxViews: 1, expireSec: 1 });
+      const deleted = await add({ maxViews: 1 });
+      const key = newKey(60);
+      for (const { id } of [old, deleted]) await notes.claimView(id, key);
+      await notes.remove(deleted.id);
+      expect(await notes.claimView(deleted.id, key)).toBeUndefined();
+      await advance(1.1);
+      expect(await notes.claimView(old.id, key)).toBeUndefined();
+    });
+
+    test('the sweep leaves a note alone while a view of it can be repeated', async () => {
+      const { id } = await add({ maxViews: 1 });
+      const key = newKey(1);
+      await notes.claimView(id, key);
+      await notes.retire(1000, 60);
+      expect(await notes.claimView(id, key)).toMatchObject({ viewCount: 1 });
+      await advance(1.1);
+      await notes.retire(1000, 60);
+      expect(await notes.claimView(id, key)).toBeUndefined();
+      expect(await notes.find(id)).toMatchObject({ status: 'limit_reached' });
+    });
 
     test('an expired note is gone for everyone but its owner', async () => {
       const { id, ownerHash } = await add({ expireSec: 1 });

@@ -70,6 +70,15 @@ export function uploadsContract(
       expect(await uploads.publish(upload.id)).toBe(false);
     });
 
+    test('an upload that is published twice stays as it was after the first time', async () => {
+      const { id } = await add({ maxDownloads: 2 });
+      const before = await uploads.find(id);
+      await uploads.claimDownload(id, LEASE_SEC);
+      await advance(0.01);
+      expect(await uploads.publish(id)).toBe(true);
+      expect(await uploads.find(id)).toEqual({ ...before, downloadCount: 1 });
+    });
+
     test('abandon does not touch an available upload', async () => {
       const { id } = await add();
       await uploads.abandon(id);
@@ -81,6 +90,13 @@ export function uploadsContract(
       const answers = await Promise.all(Array.from({ length: 20 }, () => uploads.setMeta(id, meta)));
       expect(answers.filter(Boolean)).toHaveLength(1);
       expect(await uploads.find(id)).toMatchObject({ meta });
+    });
+
+    test('metadata may be long', async () => {
+      const { id } = await add();
+      const long = { ...meta, encryptedMeta: 'A'.repeat(200_000) };
+      expect(await uploads.setMeta(id, long)).toBe(true);
+      expect(await Promise.all([uploads.find(id), uploads.find(id)])).toMatchObject([{ meta: long }, { meta: long }]);
     });
 
     test.each([1, 2, 5])(

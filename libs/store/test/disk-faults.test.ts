@@ -3,8 +3,11 @@ import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freshFolder } from '@mayfly/local-stores/testing';
 import { Unavailable } from '@mayfly/shared/errors';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { openDiskBlobs } from '../src/disk/blobs.ts';
+import { memoryStoreRecord } from '../src/memory/store-record.ts';
+import { pairedBlobs } from '../src/paired-blobs.ts';
 
 async function* bytes() {
   yield Buffer.from('payload');
@@ -13,7 +16,7 @@ async function* bytes() {
 test('while the folder is away nothing counts as deleted, stored or listed', async () => {
   await using place = await freshFolder();
   const folder = join(place.path, 'blobs');
-  await using blobs = await openDiskBlobs(folder);
+  await using blobs = await pairedBlobs(openDiskBlobs(folder), memoryStoreRecord(), pino({ level: 'silent' }));
   const id = randomUUID();
   const put = (name: string) => blobs.put(name, bytes(), 7, new AbortController().signal);
   await put(id);
@@ -26,5 +29,5 @@ test('while the folder is away nothing counts as deleted, stored or listed', asy
 
   await rename(`${folder}-away`, folder);
   expect(await blobs.delete([id])).toEqual([]);
-  expect(await readdir(folder)).toEqual([]);
+  expect((await readdir(folder)).filter((name) => name.includes(id))).toEqual([]);
 });

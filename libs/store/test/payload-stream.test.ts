@@ -11,10 +11,10 @@ import { PayloadStream, readBytes } from '../src/disk/payload-stream.ts';
 
 const MIB = 1024 * 1024;
 
-test('reads are 1 MiB while few payloads are open, and never below 64 KiB', () => {
-  expect([0, 1, 16].map(readBytes)).toEqual([MIB, MIB, MIB]);
-  expect(readBytes(200)).toBeLessThan(100 * 1024);
-  expect(readBytes(10_000)).toBe(64 * 1024);
+test('reads are 1 MiB while little is held, and never below 32 KiB', () => {
+  expect([0, 8, 16].map((held) => readBytes(held * MIB))).toEqual([MIB, MIB, MIB]);
+  expect(readBytes(31 * MIB)).toBeLessThan(100 * 1024);
+  expect(readBytes(1_000 * MIB)).toBe(32 * 1024);
 });
 
 test('every byte arrives once and in order, however many payloads are open', async () => {
@@ -100,6 +100,30 @@ describe('sent through a pipe', () => {
       }),
     );
     expect(received.every((bytes, index) => sent[index]?.equals(bytes))).toBe(true);
+  });
+
+  test('what was read ahead for a client that stalls is dropped, and read again when it goes on', async () => {
+    await using folder = await freshFolder();
+    const path = join(folder.path, 'payload');
+    const bytes = randomBytes(5 * MIB + 7);
+    await writeFile(path, bytes);
+    const received: Buffer[] = [];
+    let goOn: (() => void) | undefined;
+    const stalling = new Writable({
+      highWaterMark: 1,
+      write(chunk: Buffer, _encoding, done) {
+        received.push(Buffer.from(chunk));
+        if (received.length === 2) goOn = done;
+        else done();
+      },
+    });
+    const payload = new PayloadStream(await open(path), bytes.length);
+    const finished = once(payload.pipe(stalling), 'finish');
+    await sleep(1_500);
+    expect(payload.heldBytes).toBe(MIB); // what the client is taking, and nothing ahead of it
+    goOn?.();
+    await finished;
+    expect(Buffer.concat(received).equals(bytes)).toBe(true);
   });
 
   test('a destination that leaves ends the payload without an error', async () => {

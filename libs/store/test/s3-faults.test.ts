@@ -8,14 +8,16 @@ import { ConfigError } from '@mayfly/shared/config';
 import { Unavailable } from '@mayfly/shared/errors';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { memoryStoreRecord } from '../src/memory/store-record.ts';
 import { openBlobs } from '../src/open-blobs.ts';
+import { pairedBlobs } from '../src/paired-blobs.ts';
 import { openS3Blobs } from '../src/s3/blobs.ts';
 
 // What an S3 store does wrong, and what an operator does wrong with one.
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
-const patience = { answerMs: 400, stallMs: 400 };
+const patience = { answerMs: 400, stallMs: 2_000 };
 const MiB = 1024 * 1024;
 
 async function* pieces(count: number) {
@@ -32,7 +34,8 @@ const config = {
   S3_ACCESS_KEY: standIn.accessKey,
   S3_SECRET_KEY: standIn.secretKey,
 };
-const blobs = stack.use(await openS3Blobs(config, logger, patience));
+const blobs = stack.use(openS3Blobs(config, patience));
+await blobs.create();
 
 afterAll(() => stack.disposeAsync());
 
@@ -143,10 +146,13 @@ test('a reader that is slow slows the store down', async () => {
 });
 
 describe('a bucket', () => {
-  const inBucket = (name: string) => ({ ...config, S3_BUCKET: name });
+  const pairedWith = (changes: Partial<typeof config>, record = memoryStoreRecord()) =>
+    pairedBlobs(openS3Blobs({ ...config, ...changes }, patience), record, logger);
+  const inBucket = (name: string) => ({ S3_BUCKET: name });
 
   test('is made when it is missing, by several processes at once', async () => {
-    const opened = await Promise.all([1, 2, 3].map(() => openS3Blobs(inBucket('made-at-once'), logger, patience)));
+    const record = memoryStoreRecord();
+    const opened = await Promise.all([1, 2, 3].map(() => pairedWith(inBucket('made-at-once'), record)));
     for (const store of opened) {
       await expect(store.check()).resolves.toBeUndefined();
       await store[Symbol.asyncDispose]();
@@ -155,24 +161,23 @@ describe('a bucket', () => {
 
   test('that strangers can read prevents the start', async () => {
     standIn.isPublic = true;
-    await expect(openS3Blobs(inBucket('open-to-all'), logger, patience)).rejects.toThrow(ConfigError);
+    await expect(pairedWith(inBucket('open-to-all'))).rejects.toThrow(ConfigError);
   });
 
   test('is left without a trace of the question', async () => {
-    await using store = await openS3Blobs(inBucket('asked'), logger, patience);
+    await using store = await pairedWith(inBucket('asked'));
     for await (const page of store.list()) expect(page).toEqual([]);
   });
 
   test('that the keys do not open prevents the start, and the message shows no key', async () => {
-    const wrong = { ...config, S3_ACCESS_KEY: 'somebody-else' };
-    const start = openS3Blobs(wrong, logger, patience);
+    const start = pairedWith({ S3_ACCESS_KEY: 'somebody-else' });
     await expect(start).rejects.toThrow(ConfigError);
     await expect(start).rejects.not.toThrow(/somebody-else/);
   });
 
   test('that is away at the start is used as soon as it is there', async () => {
     standIn.fault = () => 503;
-    await using store = await openS3Blobs(inBucket('late'), logger, patience);
+    await using store = await pairedWith(inBucket('late'));
     const id = randomUUID();
     await expect(store.check()).rejects.toBeInstanceOf(Unavailable);
     await expect(store.put(id, pieces(1), MiB, never)).rejects.toBeInstanceOf(Unavailable);
@@ -184,23 +189,26 @@ describe('a bucket', () => {
 
 describe('settings', () => {
   const settings = { ...config, BLOB_DIR: undefined };
+  const record = memoryStoreRecord();
 
   test('without folder and endpoint say what is missing', async () => {
-    await expect(openBlobs({ ...settings, S3_ENDPOINT: undefined }, logger)).rejects.toThrow(/BLOB_DIR or S3_ENDPOINT/);
+    await expect(openBlobs({ ...settings, S3_ENDPOINT: undefined }, record, logger)).rejects.toThrow(
+      /BLOB_DIR or S3_ENDPOINT/,
+    );
   });
 
   test('without keys say what is missing', async () => {
-    await expect(openBlobs({ ...settings, S3_SECRET_KEY: undefined }, logger)).rejects.toThrow(/S3_SECRET_KEY/);
+    await expect(openBlobs({ ...settings, S3_SECRET_KEY: undefined }, record, logger)).rejects.toThrow(/S3_SECRET_KEY/);
   });
 
   test('refuse an upload that is larger than an object can be', async () => {
-    const start = openBlobs({ ...settings, MAX_FILE_SIZE: 5 * 1024 ** 3 + 1 }, logger);
+    const start = openBlobs({ ...settings, MAX_FILE_SIZE: 5 * 1024 ** 3 + 1 }, record, logger);
     await expect(start).rejects.toThrow(/MAX_FILE_SIZE/);
   });
 
   test('that lead nowhere do not prevent the start: the store may come later', async () => {
     const nowhere = { ...settings, S3_ENDPOINT: `http://127.0.0.1:${await freePort()}` };
-    await using store = await openBlobs(nowhere, logger);
+    await using store = await openBlobs(nowhere, record, logger);
     await expect(store.check()).rejects.toBeInstanceOf(Unavailable);
   });
 });

@@ -13,6 +13,7 @@ import { postgresUploads } from '../src/postgres/uploads.ts';
 import { openS3Blobs } from '../src/s3/blobs.ts';
 import { openClient, PATIENCE } from '../src/s3/connection.ts';
 import { blobsContract } from './contract-blobs.ts';
+import { noteCeilingContract, uploadCeilingContract } from './contract-ceilings.ts';
 import { notesContract } from './contract-notes.ts';
 import { uploadsContract } from './contract-uploads.ts';
 
@@ -23,7 +24,7 @@ const logger = pino({ level: 'silent' });
 async function openTables() {
   const database = await freshDatabase();
   const db = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 10 }, logger);
-  await migrate(db);
+  await migrate(database.url);
   const close = async () => {
     await db.destroy();
     await database[Symbol.asyncDispose]();
@@ -39,6 +40,12 @@ const wait = (seconds: number) => sleep(seconds * 1000);
 
 uploadsContract('memory', async () => ({ uploads: memoryUploads(() => now) }), advanceClock);
 notesContract('memory', async () => ({ notes: memoryNotes(() => now) }), advanceClock);
+uploadCeilingContract(
+  'memory',
+  async (maxBytes) => ({ uploads: memoryUploads(() => now, { maxBytes }) }),
+  advanceClock,
+);
+noteCeilingContract('memory', async (maxBytes) => ({ notes: memoryNotes(() => now, { maxBytes }) }), advanceClock);
 blobsContract('memory', async () => {
   const blobs = memoryBlobs();
   return { blobs, names: async () => [...blobs.held.keys()].map((id) => `${id}.bin`) };
@@ -60,17 +67,34 @@ notesContract(
   },
   wait,
 );
+uploadCeilingContract(
+  'PostgreSQL',
+  async (maxBytes) => {
+    const { db, close } = await openTables();
+    return { uploads: { ...postgresUploads(db, { maxBytes }), ...postgresUploadSweep(db) }, close };
+  },
+  wait,
+);
+noteCeilingContract(
+  'PostgreSQL',
+  async (maxBytes) => {
+    const { db, close } = await openTables();
+    return { notes: { ...postgresNotes(db, { maxBytes }), ...postgresNoteSweep(db) }, close };
+  },
+  wait,
+);
 blobsContract('disk', async () => {
   const folder = await freshFolder();
   return {
-    blobs: await openDiskBlobs(folder.path),
+    blobs: openDiskBlobs(folder.path),
     names: () => readdir(folder.path),
     close: () => folder[Symbol.asyncDispose](),
   };
 });
 blobsContract('S3', async () => {
   const settings = testS3Settings();
-  const blobs = await openS3Blobs(settings, logger);
+  const blobs = openS3Blobs(settings);
+  await blobs.create();
   const client = openClient(settings, PATIENCE);
   return {
     blobs,

@@ -4,15 +4,17 @@ import { settings as janitorSettings, observeStats, openSweep, startJanitor } fr
 import { buildNotes, settings as notesSettings } from '@mayfly/notes';
 import { loadConfig } from '@mayfly/shared/config';
 import { drainServer } from '@mayfly/shared/drain-server';
+import { openBodyBudget } from '@mayfly/shared/json-bodies';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import { observedNotes, observedUploads } from '@mayfly/store/observed';
-import { openBlobs } from '@mayfly/store/open-blobs';
+import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresStats } from '@mayfly/store/postgres/stats';
+import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
 await runProcess(async (untilStopped) => {
@@ -23,15 +25,17 @@ await runProcess(async (untilStopped) => {
   await using stack = new AsyncDisposableStack();
   const { scrape } = stack.use(await openTelemetry(config, 'all', process.env));
 
+  await migrate(config.DATABASE_URL);
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
-  await migrate(db);
-  const uploads = observedUploads(postgresUploads(db));
-  const blobs = stack.use(await openBlobs(config, logger));
+  const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
+  const uploads = observedUploads(postgresUploads(db, await uploadCeiling(config)));
+  const allNotes = observedNotes(postgresNotes(db, { maxBytes: config.NOTES_MAX_BYTES || undefined }));
   const { redis } = stack.use(openRedis(config, 'commands', logger));
   const queue = stack.use(openRedis(config, 'queue', logger));
 
-  const files = stack.use(buildFiles({ uploads, blobs, limits: config, logger }));
-  const notes = stack.use(buildNotes({ notes: observedNotes(postgresNotes(db)), limits: config, logger }));
+  const bodies = openBodyBudget(config.BODY_BUFFER_BYTES);
+  const files = stack.use(buildFiles({ uploads, blobs, limits: config, bodies, logger }));
+  const notes = stack.use(buildNotes({ notes: allNotes, limits: config, bodies, logger }));
   stack.use(
     startJanitor({
       ...openSweep(db, blobs, config),
@@ -43,7 +47,8 @@ await runProcess(async (untilStopped) => {
   );
   observeStats(postgresStats(db), logger);
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
-  const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger });
+  const isReady = () => uploads.check();
+  const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger, isReady });
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
   await drainServer(app, config, logger);

@@ -1,5 +1,6 @@
 import type { App } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
+import type { BodyBudget } from '@mayfly/shared/json-bodies';
 import type { Logger } from '@mayfly/shared/logger';
 import type { uploadSettings } from '@mayfly/shared/settings';
 import type { Funnel } from '@mayfly/shared/telemetry/funnel';
@@ -13,6 +14,8 @@ export type FilesDeps = {
   blobs: BlobStore;
   limits: Config<typeof uploadSettings>;
   logger: Logger;
+  /** What the JSON bodies of this process may take. */
+  bodies?: BodyBudget;
   /** Counts what happens to uploads. */
   funnel: Funnel;
   newId?: () => string;

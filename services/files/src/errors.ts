@@ -1,4 +1,4 @@
-import { HttpError } from '@mayfly/shared/errors';
+import { HttpError, insufficientStorage } from '@mayfly/shared/errors';
 import type { GoneReason } from '@mayfly/store/uploads';
 
 // The contract's error table, in its order and its words.
@@ -13,6 +13,10 @@ export const uploadGone = () => new HttpError(410, 'Upload expired or download l
 /** The password check names expiry alone; a reached limit gets the general sentence. Decision 7. */
 export const uploadGoneFor = (reason: GoneReason) =>
   reason === 'expired' ? new HttpError(410, 'Upload expired') : uploadGone();
+
+/** The disk is down to its floor, or all uploads together have reached their ceiling. Decision 76. */
+export const noRoomForUpload = (cause?: unknown) =>
+  insufficientStorage('Not enough storage space for this upload', cause);
 
 /** The route's own sentence for a body over MAX_FILE_SIZE: 413. */
 export const FILE_TOO_LARGE = 'File size exceeds maximum allowed size';

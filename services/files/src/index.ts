@@ -1,10 +1,12 @@
 import {
   adminSettings,
   blobSettings,
+  bodySettings,
   databaseSettings,
   drainSettings,
   httpSettings,
   portSettings,
+  storageSettings,
   telemetrySettings,
   uploadSettings,
 } from '@mayfly/shared/settings';
@@ -13,8 +15,10 @@ export { buildFiles } from './app.ts';
 
 export const settings = {
   ...httpSettings,
+  ...bodySettings,
   ...portSettings.files,
   ...uploadSettings,
+  ...storageSettings,
   ...databaseSettings,
   ...blobSettings,
   ...adminSettings,

@@ -1,12 +1,14 @@
 import { openAdmin } from '@mayfly/shared/admin';
 import { loadConfig } from '@mayfly/shared/config';
 import { drainServer } from '@mayfly/shared/drain-server';
+import { openBodyBudget } from '@mayfly/shared/json-bodies';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import { observedUploads } from '@mayfly/store/observed';
-import { openBlobs } from '@mayfly/store/open-blobs';
+import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 import { buildFiles, settings } from './index.ts';
 
@@ -16,11 +18,14 @@ await runProcess(async (untilStopped) => {
   await using stack = new AsyncDisposableStack();
   const { scrape } = stack.use(await openTelemetry(config, 'files', process.env));
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
-  const blobs = stack.use(await openBlobs(config, logger));
-  const uploads = observedUploads(postgresUploads(db));
-  const isReady = () => Promise.all([uploads.check(), blobs.check()]);
+  const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
+  const uploads = observedUploads(postgresUploads(db, await uploadCeiling(config)));
+  // Without its blob store, or with a full one, it still serves what needs no payload; health tells.
+  const isReady = () => uploads.check();
   const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
-  const app = stack.use(buildFiles({ uploads, blobs, limits: config, logger }));
+  const app = stack.use(
+    buildFiles({ uploads, blobs, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
+  );
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
   await drainServer(app, config, logger);

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { Unavailable } from '@mayfly/shared/errors';
-import type { BlobStore } from '@mayfly/store/blobs';
+import { type BlobStore, KeptWaiting } from '@mayfly/store/blobs';
 import { memoryBlobs } from '@mayfly/store/memory/blobs';
 import { memoryUploads } from '@mayfly/store/memory/uploads';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { buildFiles } from '../src/index.ts';
 
 const token = () => randomBytes(32).toString('base64url');
@@ -126,5 +127,71 @@ test('a recipient who leaves has used the download', async () => {
   expect(answer.status).toBe(200);
   controller.abort();
   await new Promise((resolve) => endless.once('close', resolve)); // the store's stream is let go
+  expect(await uploads.find(id)).toMatchObject({ status: 'limit_reached' });
+});
+
+describe('a payload that breaks off while its download is being counted', () => {
+  /** A service whose count takes until the payload has broken off. */
+  async function startSlow(when: 'before' | 'during') {
+    const payload = new Readable({ read() {} });
+    const breakOff = async () => {
+      payload.destroy(new Unavailable('reset'));
+      await setImmediate();
+    };
+    const running = await start({
+      open: async () => {
+        payload.on('error', () => {}); // as every store's payload
+        if (when === 'before') await breakOff();
+        return payload;
+      },
+    });
+    const claim = running.uploads.claimDownload;
+    running.uploads.claimDownload = async (...args) => {
+      const count = await claim(...args);
+      await breakOff();
+      return count;
+    };
+    return running;
+  }
+
+  test.each(['before', 'during'] as const)('%s the count: 503, and nothing is counted', async (when) => {
+    const { app, url, uploads } = await startSlow(when);
+    await using _ = app;
+    const { id, authToken } = await upload(url, Buffer.alloc(1000));
+    const answer = await fetch(`${url}/api/download/${id}`, { headers: { 'x-auth-token': authToken } });
+    expect([answer.status, await answer.json()]).toEqual([503, { error: 'Service unavailable' }]);
+    expect(await uploads.find(id)).toMatchObject({ status: 'available', downloadCount: 0 });
+  });
+
+  test('after it, and before the first byte: 503, and it is given back', async () => {
+    const payload = new Readable({ read: () => void payload.destroy(new Unavailable('reset')) });
+    const { app, url, uploads } = await start({ open: async () => payload });
+    await using _ = app;
+    const { id, authToken } = await upload(url, Buffer.alloc(1000));
+    const answer = await fetch(`${url}/api/download/${id}`, { headers: { 'x-auth-token': authToken } });
+    expect([answer.status, await answer.json()]).toEqual([503, { error: 'Service unavailable' }]);
+    expect(answer.headers.get('x-file-count')).toBeNull();
+    expect(await uploads.find(id)).toMatchObject({ status: 'available', downloadCount: 0 });
+  });
+});
+
+test.each([
+  ['after most of it was delivered', 60_000, new Unavailable('reset')],
+  ['because its reader had kept the store waiting', 10, new KeptWaiting('reset')],
+])('a download that breaks off %s is used', async (_when, deliveredBytes, error) => {
+  const { app, url, uploads } = await start({
+    open: async () =>
+      Readable.from(
+        (async function* () {
+          yield Buffer.alloc(deliveredBytes);
+          throw error;
+        })(),
+        { objectMode: false },
+      ),
+  });
+  await using _ = app;
+  const { id, authToken } = await upload(url, Buffer.alloc(100_000));
+  const answer = await fetch(`${url}/api/download/${id}`, { headers: { 'x-auth-token': authToken } });
+  await expect(answer.arrayBuffer()).rejects.toThrow();
   expect(await uploads.find(id)).toMatchObject({ status: 'limit_reached' });
 });

@@ -1,4 +1,5 @@
 import { createApp } from '@mayfly/shared/app';
+import { cutBy, cutOff } from '@mayfly/shared/cut-off';
 import { describedEndpoints } from '@mayfly/shared/describe-api';
 import { HttpError } from '@mayfly/shared/errors';
 import { handTraceOn, requestFacts } from '@mayfly/shared/telemetry/requests';
@@ -6,11 +7,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { configEndpoint } from './config-endpoint.ts';
 import { cors } from './cors.ts';
 import type { App, GatewayDeps } from './deps.ts';
+import { beFair } from './fairness/fairness.ts';
 import { health } from './health.ts';
 import { limitRequests } from './limits/limit-requests.ts';
 import { requestLimits } from './limits/limits.ts';
 import { reference } from './reference.ts';
-import { ROUTES } from './routes.ts';
+import { ROUTES, type Route } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import type { Upstream } from './upstream.ts';
 import { webPages } from './web-app.ts';
@@ -25,13 +27,27 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     patience: deps.patience,
     trustProxy: deps.settings.TRUST_PROXY,
   });
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+  const logged = new WeakSet<FastifyRequest>();
+  const logRequest = (request: FastifyRequest, reply: FastifyReply) => {
+    if (!logged.has(request)) writeLine(request, reply);
+    logged.add(request);
+  };
+  app.addHook('onResponse', (request, reply, done) => {
+    logRequest(request, reply);
     done();
   });
-  app.addHook('onResponse', logRequest);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
+    reply.raw.once('close', () => logRequest(request, reply)); // for those that were cut off
+    reply.raw.once('timeout', () => {
+      cutOff(reply.raw, 'time limit');
+      reply.raw.destroy(); // as Node does where nobody listens
+    });
+    done();
+  });
   cors(app, deps.corsOrigins);
   limitRequests(app, requests, deps.limits);
+  beFair(app, deps.settings, deps);
   describedEndpoints(app, (scope) => {
     health(scope, deps);
     configEndpoint(scope, deps);
@@ -45,15 +61,21 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
       method,
       url,
       config: { route },
-      bodyLimit: Number.MAX_SAFE_INTEGER, // the service knows its limits
-      onRequest: (request, reply) => handOver(upstream, request, reply, deps.baseUrl), // it never calls done
+      bodyLimit: Number.MAX_SAFE_INTEGER, // limitRequests counts first, and refuses then
+      onRequest: (request, reply) => handOver(upstream, route, request, reply, deps.baseUrl), // it never calls done
       handler: async () => {}, // the hook above has answered
     });
   }
   return app;
 }
 
-function handOver(upstream: Upstream, request: FastifyRequest, reply: FastifyReply, baseUrl: string | undefined) {
+function handOver(
+  upstream: Upstream,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  baseUrl: string | undefined,
+) {
   // Internal headers are set here and nowhere else: what came from outside under such names is dropped.
   for (const name in request.raw.headers) if (name.startsWith('x-mayfly-')) delete request.raw.headers[name];
   request.raw.headers['x-request-id'] = request.id;
@@ -62,7 +84,7 @@ function handOver(upstream: Upstream, request: FastifyRequest, reply: FastifyRep
   const headers = reply.getHeaders();
   for (const name in headers) if (headers[name] !== undefined) reply.raw.setHeader(name, headers[name]);
   reply.hijack();
-  upstream.handle(request.raw, reply.raw);
+  upstream.handle(request.raw, reply.raw, route);
 }
 
 function notFound(allowedMethods: string[]): HttpError {
@@ -79,17 +101,21 @@ function methodsOf(url: string): string[] {
   return KNOWN.filter((route) => route.path.test(path)).map(({ method }) => method);
 }
 
-/** One line per request. The route's pattern stands for the address: ids, queries and addresses are not logged. */
-function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+/**
+ * One line per request, also of one that was cut off: then it says by whom, and has no status when no answer had begun. The
+ * route's pattern stands for the address: ids, queries and addresses are not logged.
+ */
+function writeLine(request: FastifyRequest, reply: FastifyReply) {
+  const cut = cutBy(reply.raw);
   request.log.info(
     {
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
-      status: reply.raw.statusCode,
+      ...(reply.raw.headersSent ? { status: reply.raw.statusCode } : {}),
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       ...requestFacts(request),
+      ...(cut ? { cutBy: cut } : {}),
     },
     'request',
   );
-  done();
 }

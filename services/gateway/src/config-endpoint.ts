@@ -10,6 +10,11 @@ const Limits = Type.Object({
   noteMaxSize: Type.Integer({ description: 'bytes' }),
   noteExpireOptionsSec: Type.Array(Type.Integer()),
   noteViewOptions: Type.Array(Type.Integer()),
+  viewRepeatSec: Type.Optional(
+    Type.Integer({
+      description: 'seconds for which a view can be repeated under its Idempotency-Key; absent when it cannot',
+    }),
+  ),
 });
 
 /** Contract: GET /api/config; its shape is decision 9. */
@@ -22,6 +27,7 @@ export function configEndpoint(app: App, { limits }: GatewayDeps) {
     noteMaxSize: limits.NOTE_MAX_SIZE,
     noteExpireOptionsSec: limits.NOTE_EXPIRE_OPTIONS_SEC,
     noteViewOptions: limits.NOTE_VIEW_OPTIONS,
+    ...(limits.VIEW_REPEAT_SEC > 0 ? { viewRepeatSec: limits.VIEW_REPEAT_SEC } : {}),
   };
   const schema = {
     operationId: 'getConfig',

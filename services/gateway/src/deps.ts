@@ -2,7 +2,13 @@ import type { App, Patience } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import type { limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import type {
+  bodySettings,
+  fairnessSettings,
+  limitSettings,
+  noteSettings,
+  uploadSettings,
+} from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
 import type { Upstream } from './upstream.ts';
 import type { WebApp } from './web-app.ts';
@@ -16,8 +22,8 @@ export type GatewayDeps = {
   /** Public address without a slash at the end; undefined takes the request's own. Decision 11. */
   baseUrl: string | undefined;
   version: string;
-  /** Rate limit, quota and guessing. Decisions 12, 13 and 15. */
-  settings: Config<typeof limitSettings>;
+  /** Rate limit, quota, guessing and fairness. Decisions 12, 13, 15 and 86. */
+  settings: Config<typeof limitSettings & typeof fairnessSettings & typeof bodySettings>;
   logger: Logger;
   /** Origins whose scripts may use the API. */
   corsOrigins?: string[] | undefined;

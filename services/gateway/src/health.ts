@@ -1,5 +1,6 @@
+import { inTime } from '@mayfly/shared/admin';
 import { Timestamp } from '@mayfly/shared/fields';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import type { App, GatewayDeps } from './deps.ts';
 
 const Up = Type.Union([Type.Literal('ok'), Type.Literal('down')]);
@@ -9,8 +10,12 @@ const Health = Type.Object({
   timestamp: Timestamp,
   components: Type.Object({ files: Up, notes: Up, redis: Up }),
 });
+type Health = Static<typeof Health>;
 
-/** Contract: GET /api/health; its shape is decision 9. */
+/** For how long what was seen is told again. What was down may be well any moment. */
+const FRESH_MS = { ok: 1_000, degraded: 100 };
+
+/** Contract: GET /api/health; its shape is decision 9, that all who ask share one look is decision 85. */
 export function health(app: App, { upstreams, redis, version }: GatewayDeps) {
   const schema = {
     operationId: 'getHealth',
@@ -18,22 +23,37 @@ export function health(app: App, { upstreams, redis, version }: GatewayDeps) {
     summary: 'Whether the service and its parts work',
     response: { 200: Health, 503: Health },
   };
-  app.get('/api/health', { schema }, async (_request, reply) => {
+  let last: { health: Health; at: number } | undefined;
+  let looking: Promise<Health> | undefined;
+
+  async function look(): Promise<Health> {
+    const at = performance.now();
+    const timestamp = new Date().toISOString();
     const [files, notes, pong] = await Promise.all([
-      upstreams.files.isReady(),
-      upstreams.notes.isReady(),
-      redis.ping().then(
-        () => true,
-        () => false, // Redis being away is what is asked for
-      ),
+      inTime(() => upstreams.files.isReady()),
+      inTime(() => upstreams.notes.isReady()),
+      inTime(() => redis.ping()),
     ]);
-    const isUp = files && notes && pong;
-    return reply.code(isUp ? 200 : 503).send({
-      status: isUp ? 'ok' : 'degraded',
+    const health: Health = {
+      status: files && notes && pong ? 'ok' : 'degraded',
       version,
-      timestamp: new Date().toISOString(),
+      timestamp,
       components: { files: upOrDown(files), notes: upOrDown(notes), redis: upOrDown(pong) },
-    });
+    };
+    last = { health, at };
+    looking = undefined;
+    return health;
+  }
+
+  function current(): Health | Promise<Health> {
+    if (last && performance.now() - last.at < FRESH_MS[last.health.status]) return last.health;
+    looking ??= look();
+    return looking;
+  }
+
+  app.get('/api/health', { schema }, async (_request, reply) => {
+    const health = await current();
+    return reply.code(health.status === 'ok' ? 200 : 503).send(health);
   });
 }
 

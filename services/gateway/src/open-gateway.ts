@@ -10,7 +10,7 @@ import { observedLimits } from './limits/observed-limits.ts';
 import { selfCheck } from './limits/self-check.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
-import { allReady, type Upstream } from './upstream.ts';
+import { observeReplicas, type Upstream } from './upstream.ts';
 import { readWebApp } from './web-app.ts';
 
 /** The gateway and its admin port, closed with the stack. The public port is the caller's to open, as the last thing. */
@@ -22,14 +22,17 @@ export async function openGateway(
     redis: Redis;
     scrape: Telemetry['scrape'];
     logger: Logger;
+    /** What else must answer for this process to be ready. Its services and Redis need not: others would miss them, too. */
+    isReady?: () => Promise<unknown>;
   },
 ) {
-  const { config, upstreams, redis, scrape, logger } = deps;
+  const { config, upstreams, redis, scrape, logger, isReady = async () => true } = deps;
+  observeReplicas(upstreams);
   const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR);
   const requests = observedLimits(requestLimits({ redis, settings: config, logger }));
   const admin = stack.use(
     await openAdmin(config, {
-      isReady: () => allReady(upstreams),
+      isReady,
       trustProxy: config.TRUST_PROXY,
       routes: (app) => selfCheck(app, requests),
       scrape,

@@ -1,13 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { cutOff } from '@mayfly/shared/cut-off';
 import { drain } from '@mayfly/shared/drain';
 import { HttpError, serviceUnavailable, Unavailable } from '@mayfly/shared/errors';
 import type { Logger } from '@mayfly/shared/logger';
 import { logOutage } from '@mayfly/shared/outage-log';
-import { type Dispatcher, request as send } from 'undici';
-import { type Lookup, MOST_REQUESTS, openAddresses, type Replica } from './addresses.ts';
+import { type Dispatcher, errors, request as send } from 'undici';
+import { type Lookup, openAddresses, type Replica } from './addresses.ts';
 import { endToEnd } from './hop-headers.ts';
+import { refuse } from './refuse.ts';
+import type { Route } from './routes.ts';
 import type { ApiDocument, Upstream } from './upstream.ts';
+import type { Waiting } from './watch.ts';
 
 const UNREACHABLE = [
   'ECONNREFUSED',
@@ -18,63 +22,89 @@ const UNREACHABLE = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
-/** A service on the network. Bodies stream both ways; a client that leaves ends the request there. */
-export function remoteUpstream(url: string, logger: Logger, lookup?: Lookup): Upstream & AsyncDisposable {
-  const addresses = openAddresses(url, logger, lookup);
-  const replicaAway = changes(logger, url);
+/**
+ * Until the head of an answer that carries no payload; what a service does itself is over before, or is 503 there. The same for its
+ * body: one timer is then enough for both.
+ */
+const SMALL_MS = 15_000;
+const SMALL = { headersTimeout: SMALL_MS, bodyTimeout: SMALL_MS };
+const TRANSFER = {};
 
-  async function handle(request: IncomingMessage, response: ServerResponse, tried = new Map<Replica, Error>()) {
+/** A service on the network. Bodies stream both ways; a client that leaves ends the request there. */
+export function remoteUpstream(
+  url: string,
+  logger: Logger,
+  lookup?: Lookup,
+  mostRequests?: number,
+): Upstream & AsyncDisposable {
+  const addresses = openAddresses(url, logger, lookup, mostRequests);
+
+  async function handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: Route,
+    tried = new Map<Replica, Error>(),
+  ) {
     try {
-      const replica = await addresses.next(new Set(tried.keys()));
+      const replica = await addresses.next(route, tried);
       if (response.destroyed) return;
-      if (!replica) {
+      if (replica) {
+        forward(replica, request, response, route, {
+          leaves: () => addresses.leaves(replica),
+          hasOther: () => addresses.hasOther(replica, tried, route),
+          askOther: (error) => void handle(request, response, route, tried.set(replica, error)),
+          failed: (error) => refuse(request, response, failed(request, replica, error)),
+        });
+      } else if (tried.size > 0) {
         refuse(request, response, serviceUnavailable([...tried.values()].at(-1))); // each is in the log as away
-        return;
-      }
-      if (replica.running >= MOST_REQUESTS) throw new Unavailable('a service has all it can take');
-      forward(replica, request, response, {
-        isThere: () => replicaAway(replica),
-        leaves: () => addresses.leaves(replica),
-        // Decision 44: not a byte was sent, so this is still the first try.
-        unreached(error) {
-          replicaAway(replica, error);
-          void handle(request, response, tried.set(replica, error));
-        },
-      });
+      } else throw new Unavailable('a service has all it can take');
     } catch (error) {
       logOutage(logger, error);
       refuse(request, response, serviceUnavailable(error));
     }
   }
 
-  async function isReadyAt({ pool }: Replica) {
-    const dispatcher = pool;
-    try {
-      const signal = AbortSignal.timeout(2_000);
-      const { statusCode, body } = await send(new URL('/readyz', url), { dispatcher, signal });
-      await body.dump();
-      return statusCode === 200;
-    } catch {
-      return false; // not reachable is the answer
-    }
+  function failed({ headers }: IncomingMessage, { address }: Replica, error: Error): HttpError {
+    const fault = faultOf(error);
+    const about = {
+      service: url,
+      address,
+      status: fault.statusCode,
+      code: codeOf(error),
+      reqId: headers['x-request-id'],
+    };
+    logger.warn(about, fault.statusCode === 504 ? 'a service did not answer' : 'a service broke off');
+    return fault;
+  }
+
+  async function assertReady({ ownPool }: Replica) {
+    const signal = AbortSignal.timeout(2_000);
+    const { statusCode, body } = await send(new URL('/readyz', url), { dispatcher: ownPool, signal });
+    await body.dump();
+    if (statusCode !== 200) throw new Unavailable('a service is not ready');
   }
 
   return {
-    handle: (request, response) => void handle(request, response),
+    handle: (request, response, route) => void handle(request, response, route),
     async isReady() {
       try {
-        const answers = await Promise.all((await addresses.current()).map(isReadyAt));
-        return answers.includes(true);
+        await Promise.any((await addresses.current()).map(assertReady));
+        return true;
       } catch {
-        return false; // its name is not known
+        return false; // none of them is, or its name is not known
       }
+    },
+    replicas() {
+      const all = addresses.replicas();
+      const out = all.filter(({ watch }) => watch.isOut()).length;
+      return { fit: all.length - out, out };
     },
     async describe() {
       try {
         const replica = await addresses.next();
         if (!replica) throw new Unavailable('a service has no address');
         const { body } = await send(new URL('/openapi.json', url), {
-          dispatcher: replica.pool,
+          dispatcher: replica.ownPool,
           signal: AbortSignal.timeout(2_000),
         });
         return (await body.json()) as ApiDocument;
@@ -86,22 +116,17 @@ export function remoteUpstream(url: string, logger: Logger, lookup?: Lookup): Up
   };
 }
 
-/** Tells the log when a replica goes and when it is back, not at every request in between. */
-function changes(logger: Logger, service: string) {
-  return (replica: Replica, error?: Error) => {
-    const wasAway = replica.awaySince !== undefined;
-    replica.awaySince = error ? performance.now() : undefined;
-    const about = { service, address: replica.address, code: (error as NodeJS.ErrnoException | undefined)?.code };
-    if (error && !wasAway) logger.warn(about, 'a service is away');
-    if (!error && wasAway) logger.info(about, 'a service is back');
-  };
-}
-
 function forward(
   replica: Replica,
   request: IncomingMessage,
   response: ServerResponse,
-  found: { isThere: () => void; leaves: () => void; unreached: (error: Error) => void },
+  route: Route,
+  then: {
+    leaves: () => void;
+    hasOther: () => boolean;
+    askOther: (error: Error) => void;
+    failed: (error: Error) => void;
+  },
 ) {
   let exchange: Dispatcher.DispatchController | undefined;
   let bytesLeft = Number.NaN; // of an answer whose length is known
@@ -109,23 +134,38 @@ function forward(
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (hasBody && headers.expect) response.writeContinue();
 
-  replica.running += 1;
+  const end = (reason: Error) => exchange?.abort(reason);
+  const waiting: Waiting = {
+    since: 0,
+    place: -1,
+    moveOn() {
+      const canMove = route.isRepeatable === true && !hasBody && exchange !== undefined && then.hasOther();
+      if (canMove) end(new MovedOn());
+      return canMove;
+    },
+    giveUp() {
+      if (!(route.isTransfer && hasBody)) end(new errors.HeadersTimeoutError());
+    },
+  };
+  replica.watch.sent(waiting);
+  const giveSlotBack = replica.slots.take(route);
   replica.pool.dispatch(
     {
       path: url,
       method: method as Dispatcher.HttpMethod,
       headers: endToEnd(headers),
       body: hasBody ? bodyOf(request) : null,
+      ...(route.isTransfer ? TRANSFER : SMALL),
     },
     {
       onRequestStart(controller) {
         exchange = controller;
         if (response.destroyed) controller.abort(clientGone());
       },
-      onResponseStart(controller, statusCode, responseHeaders) {
+      onResponseStart(_controller, statusCode, responseHeaders) {
         if (statusCode < 200) return;
-        found.isThere();
-        if (String(responseHeaders.connection).toLowerCase() === 'close') found.leaves();
+        replica.watch.answered(waiting);
+        if (String(responseHeaders.connection).toLowerCase() === 'close') then.leaves();
         response.writeHead(statusCode, endToEnd(responseHeaders));
         bytesLeft = Number(responseHeaders['content-length'] ?? Number.NaN);
       },
@@ -139,26 +179,43 @@ function forward(
         }
       },
       onResponseEnd() {
-        replica.running -= 1;
+        giveSlotBack();
         if (!response.writableEnded) response.end();
         drain(request); // a service may answer before it has read the body
       },
       onResponseError(_controller, error) {
-        replica.running -= 1;
-        if (response.destroyed) return;
-        if (!exchange && isUnreachable(error)) {
-          found.unreached(error);
-          return;
-        }
+        giveSlotBack();
+        if (response.destroyed) return replica.watch.ended(waiting);
         // A broken answer must not look like a short one: the client's connection breaks, too.
-        if (response.headersSent) response.destroy();
-        else refuse(request, response, faultOf(error));
+        if (response.headersSent) {
+          cutOff(response, codeOf(error) === 'UND_ERR_BODY_TIMEOUT' ? 'time limit' : 'service');
+          return void response.destroy();
+        }
+        // Decisions 31 and 44: it changes nothing, or not a byte was sent. This is still the first try.
+        if (error instanceof MovedOn) {
+          replica.watch.ended(waiting);
+          then.askOther(error);
+        } else if (!exchange && isUnreachable(error)) {
+          replica.watch.unreached(waiting, error);
+          then.askOther(error);
+        } else if (request.errored) {
+          // The body broke off at the client: the replica has done nothing wrong.
+          replica.watch.ended(waiting);
+          refuse(request, response, faultOf(error));
+        } else {
+          replica.watch.failed(waiting, error);
+          then.failed(error);
+        }
       },
     },
   );
   response.on('close', () => {
     if (!response.writableFinished) exchange?.abort(clientGone());
   });
+}
+
+class MovedOn extends Error {
+  override message = 'the replica did not answer';
 }
 
 /**
@@ -173,21 +230,10 @@ function clientGone() {
   return new Error('the client has gone');
 }
 
-const isUnreachable = (error: Error) => UNREACHABLE.includes((error as NodeJS.ErrnoException).code ?? '');
+const codeOf = (error: Error) => (error as NodeJS.ErrnoException).code ?? '';
+const isUnreachable = (error: Error) => UNREACHABLE.includes(codeOf(error));
 
 function faultOf(error: Error): HttpError {
-  if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_TIMEOUT') return new HttpError(504);
+  if (codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT') return new HttpError(504);
   return isUnreachable(error) ? serviceUnavailable(error) : new HttpError(502);
-}
-
-function refuse(request: IncomingMessage, response: ServerResponse, { statusCode, headers, body }: HttpError) {
-  if (response.destroyed) return;
-  const text = JSON.stringify(body);
-  response.writeHead(statusCode, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    ...headers,
-  });
-  response.end(text);
-  drain(request);
 }

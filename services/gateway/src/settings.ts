@@ -1,7 +1,9 @@
 import {
   adminSettings,
+  bodySettings,
   corsSettings,
   drainSettings,
+  fairnessSettings,
   gatewaySettings,
   httpSettings,
   limitSettings,
@@ -27,6 +29,8 @@ export const settings = {
   ...corsSettings,
   ...webSettings,
   ...limitSettings,
+  ...fairnessSettings,
+  ...bodySettings,
 };
 
 /** What the gateway needs besides when its services are on the network. */

@@ -1,19 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { metrics } from '@opentelemetry/api';
+import type { Route, Service } from './routes.ts';
 
 /** The part of an OpenAPI document that the gateway puts together. */
 export type ApiDocument = { paths: Record<string, unknown>; [field: string]: unknown };
 
 /** A service behind the gateway: in this process or on the network. Both pass the same tests. */
 export interface Upstream {
-  /** Answers the request on the socket it came from. Nothing is ever retried: a download spends a count. */
-  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers the request on the socket it came from. What counts is sent once: a download spends a count. Decision 31. */
+  handle(request: IncomingMessage, response: ServerResponse, route: Route): void;
   /** Whether the service is there and its stores answer. Never rejects. */
   isReady(): Promise<boolean>;
   /** The service's own OpenAPI document. Rejects with Unavailable. */
   describe(): Promise<ApiDocument>;
+  /** How many replicas get requests, and how many are left out. */
+  replicas?(): { fit: number; out: number };
 }
 
-export async function allReady(upstreams: Record<string, Upstream>): Promise<boolean> {
-  const answers = await Promise.all(Object.values(upstreams).map((upstream) => upstream.isReady()));
-  return answers.every(Boolean);
+/** Counts the replicas of each service, those that are left out apart. */
+export function observeReplicas(upstreams: Record<Service, Upstream>) {
+  const gauge = metrics.getMeter('mayfly').createObservableGauge('mayfly.upstream.replicas', {
+    description: 'Replicas of a service that this gateway sends requests to (fit), and those that it leaves out (out)',
+  });
+  gauge.addCallback((result) => {
+    for (const [service, upstream] of Object.entries(upstreams)) {
+      for (const [state, count] of Object.entries(upstream.replicas?.() ?? {})) {
+        result.observe(count, { 'mayfly.upstream': service, 'mayfly.state': state });
+      }
+    }
+  });
 }

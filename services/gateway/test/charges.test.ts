@@ -3,7 +3,7 @@ import { freshRedis } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
 import { openRedis } from '@mayfly/shared/redis';
-import { limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import { bodySettings, fairnessSettings, limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
 import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
 import { localUpstream } from '../src/index.ts';
@@ -20,7 +20,7 @@ async function start(place: 'local' | 'remote', thinksMs = 0) {
   const seen = { stored: 0 };
   service.removeAllContentTypeParsers();
   service.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  for (const url of ['/api/upload', '/api/note', '/api/meta/:id']) {
+  for (const url of ['/api/upload', '/api/note', '/api/meta/:id', '/api/password/:id', '/api/note/:id/view']) {
     service.post(url, async (request) => {
       for await (const _ of request.raw) await sleep(0);
       await sleep(thinksMs);
@@ -37,7 +37,7 @@ async function start(place: 'local' | 'remote', thinksMs = 0) {
   const { redis } = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
   await new Promise((resolve) => redis.once('ready', resolve));
   const given = { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '0', UPLOAD_QUOTA_BYTES: String(QUOTA) };
-  const settings = loadConfig(limitSettings, given);
+  const settings = loadConfig({ ...limitSettings, ...fairnessSettings, ...bodySettings }, given);
   const limits = loadConfig({ ...uploadSettings, ...noteSettings }, { NOTE_MAX_SIZE: '100KiB' });
   const { url } = stack.use(await startGateway(upstream, { redis, settings, limits }));
   const used = async () => {
@@ -93,10 +93,31 @@ describe.each(['local', 'remote'] as const)('with a service that is %s', (place)
     expect(await gateway.used()).toBe(5_000);
   });
 
-  test('a body that no service would take is not charged', async () => {
+  test.each([
+    ['/api/upload', 3 * 1024 * 1024 * KiB, 'File size exceeds maximum allowed size'],
+    ['/api/note', 160 * KiB, 'Note content exceeds maximum size'],
+    ['/api/meta/x', 257 * KiB, 'Payload Too Large'],
+    ['/api/password/x', 5 * KiB, 'Payload Too Large'],
+    ['/api/note/x/view', 5 * KiB, 'Payload Too Large'],
+  ])(
+    'a body of %s beyond its largest is refused here and not charged, whatever the service takes',
+    async (path, length, error) => {
+      await using gateway = await start(place);
+      const head = { ...HEAD, 'Content-Length': String(length), Connection: 'close' };
+      const answer = await exchange(gateway.url, requestHead(`POST ${path}`, head));
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+      expect(answer).toContain(JSON.stringify({ error }));
+      expect(await gateway.used()).toBe(0);
+      expect(gateway.seen.stored).toBe(0);
+    },
+  );
+
+  test('a body in chunks is cut off beyond it, and nothing is stored or charged', async () => {
     await using gateway = await start(place);
-    const length = String(3 * 1024 * 1024 * KiB);
-    await exchange(gateway.url, requestHead('POST /api/upload', { 'Content-Length': length, Connection: 'close' }));
-    expect(await gateway.used()).toBe(0);
+    const answer = await gateway.send('/api/note', new Blob(['x'.repeat(400 * KiB)]).stream());
+    expect([answer.status, await answer.json()]).toEqual([413, { error: 'Note content exceeds maximum size' }]);
+    await untilTrue(async () => (await gateway.used()) === 0);
+    await sleep(300);
+    expect(gateway.seen.stored).toBe(0);
   });
 });

@@ -10,8 +10,8 @@ const WINDOW = 1_000;
 const START = 10_000_000;
 
 type Scripts = {
-  admitAt(...args: (string | number)[]): Promise<[number, number, number, number]>;
-  failAt(key: string, max: number, windowMs: number, now: number): Promise<unknown>;
+  admitAt(keys: number, ...args: (string | number)[]): Promise<[number, number, number, number, number]>;
+  failAt(keys: number, ...args: (string | number)[]): Promise<unknown>;
 };
 
 const stack = new AsyncDisposableStack();
@@ -22,8 +22,8 @@ beforeAll(async () => {
   const store = stack.use(await freshRedis());
   redis = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent)).redis;
   await new Promise((resolve) => redis.once('ready', resolve));
-  redis.defineCommand('admitAt', { numberOfKeys: 3, lua: ADMIT });
-  redis.defineCommand('failAt', { numberOfKeys: 1, lua: FAIL });
+  redis.defineCommand('admitAt', { lua: ADMIT });
+  redis.defineCommand('failAt', { lua: FAIL });
   scripts = redis as unknown as Scripts; // the commands that were just defined
 });
 afterAll(() => stack.disposeAsync());
@@ -32,7 +32,7 @@ afterAll(() => stack.disposeAsync());
 function client() {
   const key = `client-${keys++}`;
   return async (now: number) => {
-    const [count, waitMs] = await scripts.admitAt(key, '', '', MAX, WINDOW, 0, 0, 0, 0, 0, now);
+    const [count, waitMs] = await scripts.admitAt(4, key, '', '', '', MAX, WINDOW, 0, 0, 0, 0, 0, 0, '', 1, now, 0);
     return { isAdmitted: count <= MAX, waitMs };
   };
 }
@@ -86,7 +86,8 @@ describe('when Redis’s clock is set back', () => {
   });
 
   test('wrong tokens stay in the order of time, so that they are forgotten in that order', async () => {
-    for (const now of [START, START - 700, START - 300, START + 100]) await scripts.failAt('failures', 20, WINDOW, now);
+    for (const now of [START, START - 700, START - 300, START + 100])
+      await scripts.failAt(3, '', 'failures', '', 'owner', 1, WINDOW, 1, 0, now, 0, 20);
     const log = (await redis.lrange('failures', 0, -1)).map(Number);
     expect(log).toHaveLength(4);
     expect(log).toEqual([...log].sort((a, b) => a - b));

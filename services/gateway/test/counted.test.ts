@@ -1,11 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freshRedis } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
 import { HttpError } from '@mayfly/shared/errors';
 import { openRedis } from '@mayfly/shared/redis';
-import { limitSettings } from '@mayfly/shared/settings';
+import { bodySettings, fairnessSettings, limitSettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
-import { exchange, requestHead } from '../../../test/support/wire.ts';
+import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
 import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
 import { silent, startGateway } from './start-gateway.ts';
@@ -13,10 +14,13 @@ import { silent, startGateway } from './start-gateway.ts';
 const ID = '11111111-1111-4111-8111-111111111111';
 
 /** A gateway that lets three requests through, or two wrong tokens, and a service that believes no token. */
-async function start(place: 'local' | 'remote', given: Record<string, string>) {
+async function start(place: 'local' | 'remote', given: Record<string, string>, answersAfterMs = 0) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
+  const seen = { asked: 0 };
   service.get('/api/download/:id', async () => {
+    seen.asked++;
+    await sleep(answersAfterMs);
     throw new HttpError(401);
   });
   stack.adopt(service, (app) => app.close());
@@ -27,13 +31,16 @@ async function start(place: 'local' | 'remote', given: Record<string, string>) {
   const store = stack.use(await freshRedis());
   const { redis } = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
   await new Promise((resolve) => redis.once('ready', resolve));
-  const settings = loadConfig(limitSettings, { UPLOAD_QUOTA_BYTES: '0', ...given });
+  const settings = loadConfig(
+    { ...limitSettings, ...fairnessSettings, ...bodySettings },
+    { UPLOAD_QUOTA_BYTES: '0', ...given },
+  );
   const { url } = stack.use(await startGateway(upstream, { redis, settings }));
   const ask = async (target: string) => {
     const answer = await exchange(url, requestHead(`GET ${target}`, { Connection: 'close' }));
     return answer.match(/^HTTP\/1\.1 (\d+)/)?.[1];
   };
-  return { ask, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { ask, url, seen, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 /** Ways to write one address; `{}` stands for the path without its slash. */
@@ -54,6 +61,18 @@ describe.each(['local', 'remote'] as const)('with a service that is %s', (place)
     for (let i = 0; i < 5; i++) seen.push(await gateway.ask(written(spelling, 'api/config')));
     expect(seen).toEqual(['200', '200', '200', '429', '429']);
     expect(await gateway.ask('/api/config')).toBe('429');
+  });
+
+  test('a guess whose answer is not waited for counts like any other', async () => {
+    await using gateway = await start(place, { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '2' }, 300);
+    for (let guesses = 1; guesses <= 2; guesses++) {
+      const socket = await openSocket(gateway.url);
+      socket.write(requestHead(`GET /api/download/${ID}`, {}));
+      await untilTrue(() => gateway.seen.asked === guesses);
+      socket.destroy();
+    }
+    await untilTrue(async () => (await gateway.ask(`/api/download/${ID}`)) === '429');
+    expect(gateway.seen.asked).toBe(2);
   });
 
   test.each(SPELLINGS.filter(([, spelling]) => spelling.includes('://')))(

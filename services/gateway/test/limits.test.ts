@@ -1,21 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freshRedis } from '@mayfly/local-stores/testing';
 import { openRedis } from '@mayfly/shared/redis';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilTrue } from '../../../test/support/wire.ts';
 import type { Admission, Limits } from '../src/limits/admission.ts';
-import { clientOf } from '../src/limits/client-address.ts';
-import { requestLimits } from '../src/limits/limits.ts';
+import { clientOf, networksOf } from '../src/limits/client-address.ts';
+import { requestLimits, type Ticket } from '../src/limits/limits.ts';
 import { MemoryAdmission } from '../src/limits/memory-admission.ts';
 import { ADMIT } from '../src/limits/redis-scripts.ts';
 
 const logger = pino({ level: 'silent' });
-const LIMITS: Limits = { max: 5, windowMs: 1_000, quotaBytes: 0, failuresMax: 0, failuresWindowMs: 1_000 };
+const LIMITS: Limits = {
+  max: 5,
+  windowMs: 1_000,
+  quotaBytes: 0,
+  failuresMax: 0,
+  failuresWindowMs: 1_000,
+  itemFailuresMax: 0,
+};
 const SETTINGS = {
   RATE_LIMIT_MAX: 0,
   RATE_LIMIT_WINDOW_SEC: 60,
   UPLOAD_QUOTA_BYTES: 0,
   TOKEN_FAILURES_MAX: 0,
+  TOKEN_FAILURES_ITEM_MAX: 0,
   TOKEN_FAILURES_WINDOW_SEC: 900,
   TRUST_PROXY: 0,
 };
@@ -72,7 +82,7 @@ describe('the sliding window', () => {
 
   test('the script decides as an exact log does, and never lets more than the limit through in any window', async () => {
     const { redis } = await replica({});
-    redis.defineCommand('admitForTest', { numberOfKeys: 3, lua: ADMIT });
+    redis.defineCommand('admitForTest', { lua: ADMIT });
     const admit = redis as unknown as { admitForTest(...args: (string | number)[]): Promise<number[]> };
     let run = 0;
     let decisions = 0;
@@ -83,7 +93,10 @@ describe('the sliding window', () => {
         const times = timesOf(gaps);
         const admitted: boolean[] = [];
         for (const time of times) {
-          const [count = 0] = await admit.admitForTest(key, '', '', LIMITS.max, LIMITS.windowMs, 0, 0, 0, 0, 0, time);
+          const [count = 0] = await admit.admitForTest(
+            ...[4, key, '', '', ''],
+            ...[LIMITS.max, LIMITS.windowMs, 0, 0, 0, 0, 0, 0, '', 1, time, 0],
+          );
           admitted.push(count <= LIMITS.max);
         }
         expect(admitted).toEqual(reference(times));
@@ -109,7 +122,9 @@ describe('the sliding window', () => {
         const admitted: boolean[] = [];
         for (const time of times) {
           now = time;
-          const result = await memory.consume('client').catch((refusal: Admission) => refusal);
+          const result = await memory
+            .consume('', 1, { rate: { name: 'client', old: '' } })
+            .catch((refusal: Admission) => refusal);
           admitted.push(result.consumedPoints <= LIMITS.max);
         }
         expect(admitted).toEqual(reference(times));
@@ -200,18 +215,161 @@ describe('the quota', () => {
   });
 });
 
-test('wrong tokens lock one item for one client, and nothing else', async () => {
-  const { limits } = await replica({ TOKEN_FAILURES_MAX: 3 });
-  const guess = async (address: string, item: string) => {
-    const ticket = await limits.admit(request({ address, item }));
-    if (ticket.admission.lockedMs === 0) await ticket.fail();
-    return ticket.admission.lockedMs > 0;
-  };
-  const results = [];
-  for (let round = 0; round < 5; round++) results.push(await guess('203.0.113.1', 'one'));
-  expect(results).toEqual([false, false, false, true, true]);
-  expect(await guess('203.0.113.1', 'two')).toBe(false);
-  expect(await guess('203.0.113.2', 'one')).toBe(false);
+describe('guessing', () => {
+  const ITEM = '11111111-1111-4111-8111-111111111111';
+  const TRIES = { TOKEN_FAILURES_MAX: 3 };
+  const isLocked = ({ lockedMs }: Ticket) => lockedMs > 0;
+
+  test('wrong tokens lock one item for one client, and nothing else', async () => {
+    const { limits } = await replica(TRIES);
+    const guess = async (address: string, item: string) => {
+      const ticket = await limits.admit(request({ address, item }));
+      await ticket.fail();
+      return isLocked(ticket);
+    };
+    const results = [];
+    for (let round = 0; round < 5; round++) results.push(await guess('203.0.113.1', 'one'));
+    expect(results).toEqual([false, false, false, true, true]);
+    expect(await guess('203.0.113.1', 'two')).toBe(false);
+    expect(await guess('203.0.113.2', 'one')).toBe(false);
+  });
+
+  test('an attempt counts while it is under way: the next one waits for it, on another replica, too', async () => {
+    const [one, other] = [await replica(TRIES), await replica(TRIES)];
+    const at = request({ address: '203.0.113.3', item: ITEM });
+    const first = await Promise.all([one.limits.admit(at), one.limits.admit(at), one.limits.admit(at)]);
+    expect(first.map(isLocked)).toEqual([false, false, false]);
+    let answered = 0;
+    const waiting = [one, other].map(({ limits }) =>
+      limits.admit(at).then((ticket) => {
+        answered++;
+        return ticket;
+      }),
+    );
+    await sleep(300);
+    expect(answered).toBeLessThanOrEqual(1); // the first attempt of a process may be alone
+    await first[0]?.refund();
+    await first[1]?.refund();
+    expect((await Promise.all(waiting)).map(isLocked)).toEqual([false, false]);
+  });
+
+  test('what a gateway that is gone had under way ends by itself', async () => {
+    const [one, other] = [await replica({ TOKEN_FAILURES_MAX: 2 }), await replica({ TOKEN_FAILURES_MAX: 2 })];
+    const at = request({ address: '203.0.113.4', item: ITEM });
+    await Promise.all([one.limits.admit(at), one.limits.admit(at)]);
+    one.redis.disconnect();
+    for (const name of await other.redis.keys('mayfly:gateway:*')) await other.redis.del(name); // as their time would
+    expect(isLocked(await other.limits.admit(at))).toBe(false);
+  });
+
+  test('one that was tried beyond the limit is not told from one that was not', async () => {
+    const replicas = await Promise.all([replica(TRIES), replica(TRIES), replica(TRIES), replica(TRIES)]);
+    const at = request({ address: '203.0.113.5', item: ITEM });
+    const tickets = await Promise.all(replicas.map(({ limits }) => limits.admit(at))); // each alone
+    const lockedMs = await Promise.all(tickets.map((ticket) => ticket.fail()));
+    expect(lockedMs.filter((ms) => ms === 0)).toHaveLength(3);
+    expect(lockedMs.filter((ms) => ms > 0)).toHaveLength(tickets.filter((ticket) => !isLocked(ticket)).length - 3);
+  });
+
+  test('without Redis the decisions are the same, and a lock outlives any number of look-ups and first failures', async () => {
+    await using own = await freshRedis();
+    const connection = openRedis({ REDIS_URL: own.url, REDIS_TIMEOUT_MS: 100 }, 'commands', logger);
+    await using _ = connection;
+    await new Promise((resolve) => connection.redis.once('ready', resolve));
+    const settings = { ...SETTINGS, TOKEN_FAILURES_MAX: 3, TOKEN_FAILURES_ITEM_MAX: 6, RATE_LIMIT_MAX: 100_000 };
+    const { admit } = requestLimits({ redis: connection.redis, settings, logger, now: () => DAY });
+    await own.stop();
+    await untilTrue(async () => (await admit(request())).admission.keptBy === 'memory');
+    const at = request({ address: '203.0.113.6', item: ITEM });
+    const first = await Promise.all([admit(at), admit(at), admit(at)]);
+    const fourth = admit(at);
+    for (const ticket of first) await ticket.fail();
+    expect(isLocked(await fourth)).toBe(true);
+
+    for (let index = 0; index < 11_000; index++) {
+      const address = `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+      const ticket = await admit(request({ address, item: `item ${index}` }));
+      await (index % 2 ? ticket.fail() : ticket.refund());
+    }
+    expect(isLocked(await admit(at))).toBe(true);
+
+    // The item's budget: three more, and only who has sent none may try.
+    for (const address of ['203.0.113.10', '203.0.113.11', '203.0.113.12']) {
+      await (await admit({ ...at, address })).fail();
+    }
+    expect(isLocked(await admit({ ...at, address: '203.0.113.10' }))).toBe(true);
+    const clean = await admit({ ...at, address: '203.0.113.13' });
+    expect(isLocked(clean)).toBe(false);
+    await clean.fail();
+    expect(isLocked(await admit({ ...at, address: '203.0.113.13' }))).toBe(true);
+  });
+});
+
+describe('the keys', () => {
+  const MIDNIGHT = Date.UTC(2026, 5, 4);
+
+  test('change at midnight, and what a client has done counts on, whichever replica is ahead', async () => {
+    let [mine, theirs] = [MIDNIGHT - 30_000, MIDNIGHT - 30_000];
+    const settings = { RATE_LIMIT_MAX: 6, TOKEN_FAILURES_MAX: 3 };
+    const one = await replica(settings, () => mine);
+    const other = await replica(settings, () => theirs);
+    const at = request({ address: '203.0.113.20', item: 'item' });
+    const attempt = async ({ limits }: typeof one) => {
+      const ticket = await limits.admit(at);
+      await ticket.fail();
+      return [ticket.admission.remainingPoints, ticket.lockedMs > 0];
+    };
+    expect(await attempt(one)).toEqual([5, false]);
+    mine = MIDNIGHT + 1_000;
+    expect(await attempt(one)).toEqual([4, false]);
+    expect(await attempt(other)).toEqual([3, false]); // its clock is behind
+    theirs = MIDNIGHT + 1_000;
+    expect(await attempt(other)).toEqual([2, true]);
+    expect(await attempt(one)).toEqual([1, true]);
+    for (const name of await one.redis.keys('mayfly:limiter-key:*')) {
+      expect(await one.redis.ttl(name), name).toBeGreaterThan(0);
+      expect(await one.redis.ttl(name), name).toBeLessThan(2 * 86_400);
+    }
+  });
+
+  test('are made anew after FLUSHALL, and all replicas agree on them within seconds', async () => {
+    await using own = await freshRedis();
+    const stackOfOwn = new AsyncDisposableStack();
+    await using _ = stackOfOwn;
+    const open = async () => {
+      const { redis } = stackOfOwn.use(openRedis({ REDIS_URL: own.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', logger));
+      await new Promise((resolve) => redis.once('ready', resolve));
+      const settings = { ...SETTINGS, RATE_LIMIT_MAX: 10, UPLOAD_QUOTA_BYTES: 100 };
+      return { redis, limits: requestLimits({ redis, settings, logger }) };
+    };
+    const [one, other] = [await open(), await open()];
+    const take = request({ bytes: 60 });
+    const values = async () => (await one.redis.mget(await one.redis.keys('mayfly:*-key:*'))).sort();
+    expect((await one.limits.admit(take)).admission.isQuotaExceeded).toBe(false);
+    expect((await other.limits.admit(take)).admission.isQuotaExceeded).toBe(true);
+    const before = await values();
+    await one.redis.flushall();
+    const late = await open(); // it knows none of the keys that were
+    await late.limits.admit(request());
+    await untilTrue(async () => (await values()).length === before.length);
+    for (const value of await values()) expect(before).not.toContain(value);
+    await sleep(1_500); // each has looked again
+    const address = '203.0.113.30';
+    const tickets = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => [one, other, late][index % 3]?.limits.admit(request({ address }))),
+    );
+    expect(tickets.filter((ticket) => ticket && !ticket.isLimited)).toHaveLength(10);
+    const charged = { address: '203.0.113.31', bytes: 60 };
+    expect((await other.limits.admit(request(charged))).admission.isQuotaExceeded).toBe(false);
+    expect((await late.limits.admit(request(charged))).admission.isQuotaExceeded).toBe(true);
+  });
+});
+
+test.each([
+  ['192.0.2.1', ['192.0.2.1']],
+  ['2001:db8:1:2ff::5', ['2001:db8:1:2ff::/64', '2001:db8:1:200::/56', '2001:db8:1::/48']],
+])('the networks of %s are %j', (address, networks) => {
+  expect(networksOf(address).map(({ network }) => network)).toEqual(networks);
 });
 
 test('Redis holds no address in the clear', async () => {
@@ -221,7 +379,8 @@ test('Redis holds no address in the clear', async () => {
   let everything = '';
   for (const name of await redis.keys('*')) {
     const type = await redis.type(name);
-    everything += `${name} ${type === 'list' ? await redis.lrange(name, 0, -1) : await redis.get(name)}\n`;
+    const held = { list: () => redis.lrange(name, 0, -1), hash: () => redis.hgetall(name) }[type];
+    everything += `${name} ${JSON.stringify(await (held ?? (() => redis.get(name)))())}\n`;
   }
   expect(everything).toContain('mayfly:rate:');
   const forms = ['203.0.113.7', 'cb00714d', 'CB00714D', String(0xcb00714d), '2001:db8', '20010db8', '2001db8'];

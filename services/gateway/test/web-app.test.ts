@@ -6,7 +6,7 @@ import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { freshFolder } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
-import { limitSettings } from '@mayfly/shared/settings';
+import { bodySettings, fairnessSettings, limitSettings } from '@mayfly/shared/settings';
 import { expect, test } from 'vitest';
 import { localUpstream } from '../src/index.ts';
 import { readWebApp } from '../src/web-app.ts';
@@ -37,7 +37,10 @@ async function start(settings: Record<string, string> = {}) {
   const { url } = stack.use(
     await startGateway(await localUpstream(service), {
       web: readWebApp(folder.path),
-      settings: loadConfig(limitSettings, { RATE_LIMIT_MAX: '0', ...settings }),
+      settings: loadConfig(
+        { ...limitSettings, ...fairnessSettings, ...bodySettings },
+        { RATE_LIMIT_MAX: '0', ...settings },
+      ),
     }),
   );
   return { url, [Symbol.asyncDispose]: () => stack.disposeAsync() };

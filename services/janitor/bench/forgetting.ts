@@ -1,6 +1,8 @@
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
-import { sql } from 'kysely';
+import { openPatientPool } from '@mayfly/store/postgres/pool';
+import type { Schema } from '@mayfly/store/postgres/schema';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import { pino } from 'pino';
 import { openSweep } from '../src/open-sweep.ts';
 import { sweep } from '../src/sweep.ts';
@@ -39,7 +41,7 @@ async function measure(rows: number, name: string): Promise<Measured> {
   const url = new URL(postgres.url);
   url.pathname = `/${name}`;
   const db = open(url.href, 5);
-  await migrate(db);
+  await migrate(url.href);
   await fillSlowly(url.href, rows);
   await sql`checkpoint`.execute(admin); // or the sweep would pay for the filling
 
@@ -59,9 +61,7 @@ async function measure(rows: number, name: string): Promise<Measured> {
 
 /** Filling takes longer than the service lets a statement take. */
 async function fillSlowly(databaseUrl: string, rows: number) {
-  const patient = new URL(databaseUrl);
-  patient.searchParams.set('options', '-c statement_timeout=0');
-  const db = openDatabase({ DATABASE_URL: patient.href, DATABASE_POOL_SIZE: 1 }, logger);
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: openPatientPool(databaseUrl) }) });
   for (let filled = 0; filled < rows; filled += 50_000) {
     const part = Math.min(50_000, rows - filled);
     await fill(db, part, part / 10);

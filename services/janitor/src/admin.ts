@@ -6,6 +6,7 @@ import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresStats } from '@mayfly/store/postgres/stats';
+import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { type Command, type CommandDeps, commands } from './commands.ts';
 import { adminCommandSettings } from './index.ts';
 import { openSweep } from './open-sweep.ts';
@@ -18,6 +19,8 @@ const USAGE = `Usage: npm run admin -- COMMAND [--json]
   sweep                     removes now what is due, as the janitor does
   reconcile [--dry-run]     compares blob store and database, and mends what a crash has left
             [--force]       also when that is more than is plausible
+  adopt-store [--force]     says that this blob store is the database's, after a restore or a move;
+                            with --force also one that lacks most uploads, or is not there yet
   remove ID                 removes an upload or a note at once, whatever its state
 
 Exit codes: 0 done, 1 failed or refused, 2 a wrong command line.`;
@@ -34,9 +37,9 @@ function read(
     });
     const [name = '', id = '', ...more] = positionals;
     const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    const isReconcile = name === 'reconcile';
     if (!run || more.length > 0 || (name === 'remove') !== (id !== '')) return undefined;
-    if (!isReconcile && (values['dry-run'] || values.force)) return undefined;
+    if (values['dry-run'] && name !== 'reconcile') return undefined;
+    if (values.force && name !== 'reconcile' && name !== 'adopt-store') return undefined;
     return {
       run,
       id,
@@ -64,7 +67,7 @@ async function main(): Promise<number> {
   const logger = buildLogger({ LOG_LEVEL: 'silent' }, 'admin');
   await using stack = new AsyncDisposableStack();
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
-  const blobs = stack.use(await openBlobs(config, logger));
+  const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
   const deps: CommandDeps = { ...openSweep(db, blobs, config), stats: postgresStats(db), allNotes: postgresNotes(db) };
   const { isOk, facts, sentence } = await wanted.run(deps, wanted);
   console.log(wanted.isJson ? JSON.stringify(facts, null, 2) : sentence);

@@ -36,24 +36,35 @@ export const commands: Record<string, Command> = {
 
   async reconcile(deps, { isDryRun, isForced }) {
     const facts = await reconcile(deps, { isDryRun, isForced });
-    const { blobs, uploads, orphans, lost, partials, outcome } = facts;
+    const { blobs, uploads, orphans, lost, stillLost, found, partials, outcome, problem } = facts;
     const counts = [
       `${blobs} blobs, ${uploads} uploads`,
       `${orphans} blobs that belong to no upload`,
-      `${lost} uploads whose blob is lost`,
+      `${lost} uploads whose blob is lost, besides ${stillLost} that were missed before`,
+      `${found} uploads whose blob was lost and is there again`,
       `${partials} half-written leftovers`,
     ].join('\n');
     const remarks = {
       counted: 'Nothing was changed.',
       mended:
-        orphans + lost + partials > 0
+        orphans + lost + found + partials > 0
           ? 'Mended. What is to be deleted goes with the next sweep.'
           : 'All is as it should be.',
-      refused:
-        'Refused, nothing was changed: so much does not come from crashes. Is this the right bucket, and the right database? ' +
-        'If so: --force.',
+      refused: `Refused, nothing was changed. ${problem}`,
     };
-    return { isOk: outcome !== 'refused', facts, sentence: `${counts}\n${remarks[outcome]}` };
+    const sentence = blobs + uploads > 0 ? `${counts}\n${remarks[outcome]}` : remarks[outcome];
+    return { isOk: outcome !== 'refused', facts, sentence };
+  },
+
+  async 'adopt-store'({ blobs }, { isForced }) {
+    const facts = await blobs.adopt(isForced);
+    const { sampled, found, isAdopted } = facts;
+    const looked =
+      sampled === 0 ? 'No upload had to be looked for.' : `Of ${sampled} uploads, ${found} have their blob there.`;
+    const sentence = isAdopted
+      ? 'This blob store is the database’s from now on.'
+      : 'Refused, nothing was changed: is it the right blob store? If what is missing is lost for good: --force.';
+    return { isOk: isAdopted, facts, sentence: `${looked}\n${sentence}` };
   },
 
   async remove({ uploads, allNotes, blobs }, { id: typed }) {

@@ -3,6 +3,7 @@ import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import { type Job, Queue, Worker } from 'bullmq';
 import { watchJobs } from './observed-jobs.ts';
+import { ownClock } from './own-clock.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { SweepFailed, type SweepResult, sweep } from './sweep.ts';
 
@@ -18,6 +19,8 @@ export type JanitorDeps = Parameters<typeof sweep>[0] &
 
 const QUEUE = 'janitor';
 const PREFIX = '{mayfly}'; // a hash tag: all keys of the queue on one node of a Redis Cluster
+/** When a sweep last ended, whoever ran it: milliseconds since 1970. */
+const LAST_SWEEP = `${PREFIX}:${QUEUE}:last-sweep`;
 /** A job that is still running after this long is left to the next worker. */
 const CLOSE_MS = 20_000;
 const SCHEDULE_AGAIN_MS = 60_000;
@@ -26,24 +29,32 @@ const KEPT = { removeOnComplete: { count: 5 }, removeOnFail: { count: 20 } };
 const RETRIED = { ...KEPT, attempts: 3, backoff: { type: 'exponential', delay: 2_000 } };
 
 /**
- * Sweeps and reconciles, each once per interval for all replicas together. Disposing waits for what is running. Redis being
- * away delays jobs and loses none: the schedule is written again whenever Redis comes back, even empty.
+ * Sweeps and reconciles, each once per interval for all replicas together. Disposing waits for what is running. The schedule is
+ * written again whenever Redis comes back, even empty; while it cannot be relied on, each janitor sweeps by its own clock.
  */
 export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }: JanitorDeps): AsyncDisposable {
   const watch = watchJobs();
   const closing = new AbortController();
+  const sweepOnce = async () => {
+    try {
+      report(await sweep(deps));
+    } catch (error) {
+      if (error instanceof SweepFailed) report(error.result);
+      throw error;
+    }
+  };
+  const clock = ownClock({
+    redis,
+    key: LAST_SWEEP,
+    intervalMs: sweepSec * 1000,
+    sweep: () => runAt(Date.now(), 'sweep'),
+    logger,
+  });
   const jobs: Record<string, () => Promise<void>> = {
-    async sweep() {
-      try {
-        report(await sweep(deps));
-      } catch (error) {
-        if (error instanceof SweepFailed) report(error.result);
-        throw error;
-      }
-    },
+    sweep: () => clock.watched(sweepOnce),
     async reconcile() {
       const result = await reconcile(deps, { signal: closing.signal });
-      if (result.outcome === 'refused') logger.error(result, 'the blob store and the database do not belong together');
+      if (result.outcome === 'refused') logger.error(result, 'the comparison is refused: nothing was changed');
       else logger.info(result, 'reconciled');
       watch.reconciled(result);
     },
@@ -53,16 +64,17 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
     if (Object.values(result).some((count) => count > 0)) logger.info(result, 'swept');
   };
 
-  const run = async ({ name, timestamp, delay }: Job) => {
+  const runAt = async (dueAt: number, name: string) => {
     const work = jobs[name];
-    if (work) await watch.run(name, timestamp + delay, work);
+    if (work) await watch.run(name, dueAt, work);
   };
   const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
-  const worker = new Worker(QUEUE, async (job) => run(job), {
+  const worker = new Worker(QUEUE, async ({ name, timestamp, delay }: Job) => runAt(timestamp + delay, name), {
     connection: redis,
     prefix: PREFIX,
     concurrency: 2, // a comparison takes long, and sweeps go on meanwhile
     lockDuration: 60_000,
+    runRetryDelay: 2_000, // after a fault of Redis; 15 s unless set
   });
   worker.on('failed', (job, err) => {
     if (!closing.signal.aborted) logger.warn({ job: job?.name, attempt: job?.attemptsMade, err }, 'a job failed');
@@ -88,11 +100,13 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      clock.stop();
       redis.off('ready', schedule);
       closing.abort(new Error('the process is asked to stop'));
       // With Redis a running sweep is awaited; without it BullMQ would wait for Redis, and the next worker finds the job.
       await Promise.race([worker.close(redis.status !== 'ready'), sleep(CLOSE_MS, undefined, { ref: false })]);
       await Promise.race([queue.close(), sleep(1_000, undefined, { ref: false })]);
+      await Promise.race([clock.idle(), sleep(CLOSE_MS, undefined, { ref: false })]);
     },
   };
 }

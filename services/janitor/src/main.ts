@@ -7,6 +7,7 @@ import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresStats } from '@mayfly/store/postgres/stats';
+import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 import { observeStats, openSweep, settings, startJanitor } from './index.ts';
 
@@ -18,8 +19,9 @@ await runProcess(async (untilStopped) => {
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   const { redis } = stack.use(openRedis(config, 'queue', logger));
   const uploads = postgresUploads(db);
-  const blobs = stack.use(await openBlobs(config, logger));
-  const isReady = () => Promise.all([uploads.check(), blobs.check(), redis.ping()]);
+  const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
+  // It sweeps without Redis, and what the blob store cannot delete now waits: neither says anything about this process.
+  const isReady = () => uploads.check();
   const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
   stack.use(
     startJanitor({

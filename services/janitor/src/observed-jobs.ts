@@ -75,8 +75,9 @@ export function watchJobs(): JobWatch {
       expire(uploads, result.uploadsExpired, result.uploadsUnused);
       expire(notes, result.notesExpired, result.notesUnused);
     },
-    reconciled({ orphans, lost, partials, outcome }) {
-      for (const [kind, count] of Object.entries({ orphan: orphans, lost, partial: partials })) {
+    reconciled({ orphans, lost, found, partials, outcome, problem }) {
+      const refused = problem === undefined ? 0 : 1;
+      for (const [kind, count] of Object.entries({ orphan: orphans, lost, found, partial: partials, refused })) {
         findings.add(count, { 'mayfly.kind': kind, 'mayfly.outcome': outcome });
       }
     },

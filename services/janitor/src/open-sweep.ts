@@ -1,5 +1,5 @@
-import type { BlobStore } from '@mayfly/store/blobs';
 import { observedNotes, observedUploads } from '@mayfly/store/observed';
+import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
 import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
@@ -8,7 +8,7 @@ import { postgresUploads } from '@mayfly/store/postgres/uploads';
 /** What sweep and reconcile work on, for the janitor and for the operator's commands alike. */
 export function openSweep(
   db: Database,
-  blobs: BlobStore,
+  blobs: PairedBlobs,
   config: { TOMBSTONE_TTL_SEC: number; RECONCILE_GRACE_SEC: number },
 ) {
   return {

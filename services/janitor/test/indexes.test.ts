@@ -15,7 +15,7 @@ const logger = pino({ level: 'silent' });
 test('no statement of a sweep or a comparison reads a whole table (plans of PostgreSQL, 60,000 rows)', async () => {
   await using database = await freshDatabase();
   const filling = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 1 }, logger);
-  await migrate(filling);
+  await migrate(database.url);
   await fill(filling, 60_000, 600);
   await filling.destroy();
 
@@ -30,6 +30,7 @@ test('no statement of a sweep or a comparison reads a whole table (plans of Post
       yield [];
     },
     endPartials: async () => 0,
+    assertPaired: async () => {},
     delete: async () => [],
   };
   const deps = openSweep(db, blobs as never, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 }); // only these are called
@@ -37,7 +38,8 @@ test('no statement of a sweep or a comparison reads a whole table (plans of Post
   await reconcile({ ...deps, graceSec: -60 }, { isDryRun: true });
   await deps.uploads.known([]);
   await deps.uploads.noteOrphans([]);
-  await deps.uploads.retireLost([], 60);
+  await deps.uploads.markLost([]);
+  await deps.uploads.markFound([]);
 
   const wholeTables: string[] = [];
   const client = await pool.connect();

@@ -33,6 +33,7 @@ function countingJanitor(given: { sweepSec: number; reconcileSec?: number; onSwe
     },
     notes: { retire: async () => NOBODY, endTombstones: async () => 0 },
     blobs: {
+      assertPaired: async () => {},
       async *list() {
         seen.comparisons += 1;
         yield [];

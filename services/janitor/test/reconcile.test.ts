@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { freshDatabase, freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
 import type { BlobStore } from '@mayfly/store/blobs';
 import { openDiskBlobs } from '@mayfly/store/disk/blobs';
+import { type PairedBlobs, pairedBlobs } from '@mayfly/store/paired-blobs';
 import { type Database, migrate, openDatabase } from '@mayfly/store/postgres/database';
+import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { openS3Blobs } from '@mayfly/store/s3/blobs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -21,7 +23,7 @@ beforeAll(async () => {
   db = stack.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
     open.destroy(),
   );
-  await migrate(db);
+  await migrate(database.url);
 });
 afterAll(() => stack.disposeAsync());
 
@@ -32,17 +34,25 @@ async function* bytes() {
 const store = (blobs: BlobStore, id: string) => blobs.put(id, bytes(), 7, new AbortController().signal);
 
 describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
-  let blobs: BlobStore & AsyncDisposable;
+  let blobs: PairedBlobs & AsyncDisposable;
   let deps: ReturnType<typeof openSweep>;
+  let place: ReturnType<typeof openDiskBlobs>;
   let folder = '';
 
   beforeEach(async () => {
     await db.deleteFrom('files.uploads').execute();
     await db.deleteFrom('files.blob_deletions').execute();
+    await db.deleteFrom('files.blob_store').execute();
     folder = stack.use(await freshFolder()).path;
-    blobs = stack.use(kind === 'disk' ? await openDiskBlobs(folder) : await openS3Blobs(testS3Settings(), logger));
+    blobs = stack.use(await openStore());
     deps = { ...openSweep(db, blobs, config), graceSec: -60 }; // everything is old enough
   });
+
+  /** The store of the test, or another one, as a process opens it. */
+  async function openStore(path = folder, settings = kind === 'S3' ? testS3Settings() : undefined) {
+    place = settings ? openS3Blobs(settings) : openDiskBlobs(path);
+    return pairedBlobs(place, postgresStoreRecord(db), logger);
+  }
 
   /** An available upload with its blob. */
   async function upload(id = randomUUID()) {
@@ -78,6 +88,8 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
       uploads: 2,
       orphans: 0,
       lost: 0,
+      stillLost: 0,
+      found: 0,
       partials: 0,
       outcome: 'mended',
     });
@@ -105,11 +117,11 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
 
   test('the blob of a tombstone is an orphan', async () => {
     const id = await upload();
-    await deps.uploads.retireLost([id], 3600);
+    await db.updateTable('files.uploads').set({ state: 'expired' }).where('id', '=', id).execute();
     expect(await reconcile(deps)).toMatchObject({ orphans: 1 });
   });
 
-  test('an upload whose blob is lost becomes a tombstone: 410, not 503 for ever', async () => {
+  test('an upload whose blob is lost counts as expired: 410, not 503 for ever', async () => {
     const [kept, lost] = [await upload(), await upload()];
     await blobs.delete([lost]);
     expect(await reconcile(deps, { isDryRun: true })).toMatchObject({ lost: 1 });
@@ -117,15 +129,140 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
     expect(await reconcile(deps)).toMatchObject({ lost: 1, outcome: 'mended' });
     expect((await deps.uploads.find(lost))?.status).toBe('expired');
     expect((await deps.uploads.find(kept))?.status).toBe('available');
+    expect(await deps.uploads.claimDownload(lost, 60)).toBe(0);
+    expect(await reconcile(deps)).toMatchObject({ lost: 0, stillLost: 1, outcome: 'mended' });
   });
 
-  test('a store that has nothing of what the database knows is refused: it is the wrong one', async () => {
+  test('a lost blob that is there again makes its upload what it was', async () => {
+    const [kept, lost] = [await upload(), await upload()];
+    const before = await deps.uploads.find(lost);
+    await blobs.delete([lost]);
+    await reconcile(deps);
+    await store(blobs, lost);
+    expect(await reconcile(deps, { isDryRun: true })).toMatchObject({ found: 1, orphans: 0, outcome: 'counted' });
+    expect(await reconcile(deps)).toMatchObject({ found: 1, lost: 0, stillLost: 0, outcome: 'mended' });
+    expect(await deps.uploads.find(lost)).toEqual(before);
+    await sweep(deps);
+    expect(await listed()).toEqual([kept, lost].sort());
+  });
+
+  test('a lost upload is retired at its own time, as every other', async () => {
+    const [, lost] = [await upload(), await upload()];
+    await blobs.delete([lost]);
+    await reconcile(deps);
+    await store(blobs, lost); // it was never lost, only out of sight
+    await sweep(deps);
+    expect(await listed()).toContain(lost);
+    await db
+      .updateTable('files.uploads')
+      .set({ due_at: new Date(0), expires_at: new Date(0) })
+      .where('id', '=', lost)
+      .execute();
+    expect(await sweep(deps)).toMatchObject({ uploadsRetired: 1, blobsDeleted: 1 });
+    expect(await listed()).not.toContain(lost);
+  });
+
+  test('a store that misses most of what should be there is refused, however little that is', async () => {
+    const ids = await Promise.all(Array.from({ length: 8 }, () => upload()));
+    await blobs.delete(ids.slice(0, 5));
+    expect(await reconcile(deps)).toMatchObject({ uploads: 8, lost: 5, outcome: 'refused' });
+    expect(await countLost()).toBe(0);
+    expect(await reconcile(deps, { isForced: true })).toMatchObject({ lost: 5, outcome: 'mended' });
+    expect(await reconcile(deps)).toMatchObject({ lost: 0, stillLost: 5, outcome: 'mended' });
+  });
+
+  test.each(['empty', 'another database’s', 'not there'])(
+    'a store that is %s is refused, even when forced',
+    async (which) => {
+      const ids = await Promise.all([upload(), upload()]);
+      const elsewhere = join(stack.use(await freshFolder()).path, 'blobs');
+      const other = await openStore(elsewhere);
+      stack.use(other);
+      if (which !== 'not there') await place.create();
+      if (which === 'another database’s') await place.mark(randomUUID());
+      for (const options of [{}, { isForced: true }, { isDryRun: true }]) {
+        const result = await reconcile({ ...deps, blobs: other }, options);
+        expect(result).toMatchObject({ lost: 0, outcome: 'refused', problem: expect.stringContaining('blob store') });
+      }
+      expect(await countLost()).toBe(0);
+      await expect(store(other, randomUUID())).rejects.toThrow('blob store');
+      await expect(other.check()).rejects.toThrow('blob store');
+      expect(await other.delete(ids)).toEqual(ids);
+      expect(await place.exists()).toBe(which !== 'not there');
+    },
+  );
+
+  test('a store that an operator adopts is the database’s from then on', async () => {
+    await Promise.all([upload(), upload()]);
+    const other = stack.use(await openStore(join(stack.use(await freshFolder()).path, 'blobs')));
+    expect(await other.adopt(false)).toEqual({ sampled: 2, found: 0, isAdopted: false });
+    expect(await place.exists()).toBe(false);
+    expect(await other.adopt(true)).toEqual({ sampled: 2, found: 0, isAdopted: true });
+    await store(other, randomUUID());
+    expect(await reconcile({ ...deps, blobs: other })).toMatchObject({ lost: 2, outcome: 'mended' });
+  });
+
+  describe('a database of the version before, with uploads and without a marker', () => {
+    const forgetMarker = async () => {
+      for (const id of await place.markers()) await place.unmark(id);
+      await db.deleteFrom('files.blob_store').execute();
+    };
+
+    test('takes a store that has what it should have', async () => {
+      await Promise.all([upload(), upload(), upload()]);
+      await forgetMarker();
+      const again = await pairedBlobs(place, postgresStoreRecord(db), logger);
+      await again.assertPaired();
+      expect(await place.markers()).toHaveLength(1);
+    });
+
+    test('goes on with one that does not, deletes nothing there, and refuses comparisons', async () => {
+      const ids = await Promise.all([upload(), upload(), upload()]);
+      await blobs.delete(ids.slice(1));
+      await forgetMarker();
+      const again = await pairedBlobs(place, postgresStoreRecord(db), logger);
+      await store(again, randomUUID());
+      await again.check();
+      expect(await again.delete(ids)).toEqual(ids);
+      const refused = await reconcile({ ...deps, blobs: again });
+      expect(refused).toMatchObject({ outcome: 'refused', problem: expect.stringContaining('adopt-store') });
+      expect(await again.adopt(true)).toMatchObject({ isAdopted: true });
+      expect(await reconcile({ ...deps, blobs: again })).toMatchObject({ outcome: 'mended' });
+    });
+  });
+
+  test('processes that meet an empty database and an empty store at the same time agree on one marker', async () => {
+    await db.deleteFrom('files.blob_store').execute();
+    for (const id of await place.markers()) await place.unmark(id);
+    const all = await Promise.all([1, 2, 3, 4].map(() => pairedBlobs(place, postgresStoreRecord(db), logger)));
+    for (const one of all) await one.assertPaired();
+    expect(await place.markers()).toHaveLength(1);
+  });
+
+  test('a process whose look at the database is older than its look at the store takes nobody else for a stranger', async () => {
+    await db.deleteFrom('files.blob_store').execute();
+    for (const id of await place.markers()) await place.unmark(id);
+    const record = postgresStoreRecord(db);
+    const slow = {
+      ...place,
+      async create() {
+        await place.create();
+        await pairedBlobs(place, record, logger); // another process, which is quicker
+      },
+    };
+    const complaints: unknown[] = [];
+    const listening = pino({ level: 'warn' }, { write: (line: string) => complaints.push(line) });
+    await (await pairedBlobs(slow, record, listening)).check();
+    expect(complaints).toEqual([]);
+  });
+
+  test('a store that has nothing of what the database knows is refused, marker or not', async () => {
     await manyRows(150);
     const refused = await reconcile(deps);
     expect(refused).toMatchObject({ uploads: 150, lost: 150, outcome: 'refused' });
-    expect(await countOf('available')).toBe(150);
+    expect(await countLost()).toBe(0);
     expect(await reconcile(deps, { isForced: true })).toMatchObject({ lost: 150, outcome: 'mended' });
-    expect(await countOf('available')).toBe(0);
+    expect(await countLost()).toBe(150);
   });
 
   test('a database that knows nothing of what the store has is refused, too', async () => {
@@ -159,10 +296,12 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
       uploads: 3_500,
       orphans: 40,
       lost: without.size,
+      stillLost: 0,
+      found: 0,
       partials: 0,
       outcome: 'mended',
     });
-    expect(await countOf('expired')).toBe(without.size);
+    expect(await countLost()).toBe(without.size);
     await sweep(deps);
     expect(await listed()).toEqual(ids.filter((id) => !without.has(id)).sort());
   });
@@ -193,6 +332,6 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
     return ids;
   }
 
-  const countOf = async (state: 'available' | 'expired') =>
-    (await db.selectFrom('files.uploads').select('id').where('state', '=', state).execute()).length;
+  const countLost = async () =>
+    (await db.selectFrom('files.uploads').select('id').where('lost_at', 'is not', null).execute()).length;
 });

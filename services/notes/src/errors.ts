@@ -1,4 +1,4 @@
-import { HttpError } from '@mayfly/shared/errors';
+import { HttpError, insufficientStorage } from '@mayfly/shared/errors';
 import type { GoneReason } from '@mayfly/store/uploads';
 
 // The contract's error table, in its order and its words.
@@ -15,3 +15,6 @@ export const noteGone = (reason: GoneReason) =>
 /** The sentence for content over NOTE_MAX_SIZE: 413. */
 export const NOTE_TOO_LARGE = 'Note content exceeds maximum size';
 export const noteTooLarge = () => new HttpError(413, NOTE_TOO_LARGE);
+
+/** All notes together have reached their ceiling, or PostgreSQL's disk is full. Decision 76. */
+export const noRoomForNote = (cause?: unknown) => insufficientStorage('Not enough storage space for this note', cause);

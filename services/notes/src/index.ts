@@ -1,9 +1,11 @@
 import {
   adminSettings,
+  bodySettings,
   databaseSettings,
   drainSettings,
   httpSettings,
   noteSettings,
+  noteStorageSettings,
   portSettings,
   telemetrySettings,
 } from '@mayfly/shared/settings';
@@ -12,8 +14,10 @@ export { buildNotes } from './app.ts';
 
 export const settings = {
   ...httpSettings,
+  ...bodySettings,
   ...portSettings.notes,
   ...noteSettings,
+  ...noteStorageSettings,
   ...databaseSettings,
   ...adminSettings,
   ...telemetrySettings,

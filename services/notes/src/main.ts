@@ -1,6 +1,7 @@
 import { openAdmin } from '@mayfly/shared/admin';
 import { loadConfig } from '@mayfly/shared/config';
 import { drainServer } from '@mayfly/shared/drain-server';
+import { openBodyBudget } from '@mayfly/shared/json-bodies';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
@@ -15,9 +16,11 @@ await runProcess(async (untilStopped) => {
   await using stack = new AsyncDisposableStack();
   const { scrape } = stack.use(await openTelemetry(config, 'notes', process.env));
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
-  const notes = observedNotes(postgresNotes(db));
+  const notes = observedNotes(postgresNotes(db, { maxBytes: config.NOTES_MAX_BYTES || undefined }));
   const admin = stack.use(await openAdmin(config, { isReady: () => notes.check(), scrape, logger }));
-  const app = stack.use(buildNotes({ notes, limits: config, logger }));
+  const app = stack.use(
+    buildNotes({ notes, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
+  );
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'draining');
   await drainServer(app, config, logger);

@@ -88,7 +88,8 @@ async function getNote(context: Context, client: MayflyClient, link: Link, optio
     const existing = (await exists(path)) ? [path] : [];
     mayReplace = await askToReplace(context, { folder: options.output, paths: [path], existing }, options);
   }
-  const { text, contentType, viewCount, maxViews } = await client.viewNote(opened, { signal });
+  const onRepeat = options.json ? undefined : () => terminal.say('The answer did not arrive; trying again ...');
+  const { text, contentType, viewCount, maxViews } = await client.viewNote(opened, { info, signal, onRepeat });
   const left = maxViews - viewCount;
   if (path) {
     const saved = await saveText(text, path, { mayReplace });

@@ -126,6 +126,8 @@ export const de: Messages = {
     downloadSpendsLast: 'Das ist der letzte Download.',
     read: 'Notiz lesen',
     readSpends: 'Das verbraucht eine Ansicht.',
+    reading: 'Wird gelesen …',
+    readingAgain: 'Die Antwort kam nicht an. Neuer Versuch …',
     readBurns: 'Sie kann dieses eine Mal gelesen werden, dann ist sie weg.',
     archiveHint: 'Sie kommen als ein Zip-Archiv.',
     files: 'Enthaltene Dateien',
@@ -145,7 +147,7 @@ export const de: Messages = {
     done: 'Gespeichert, ganz und unverändert',
     doneWhere: (name) => `„${name}“ liegt bei den Downloads Ihres Browsers oder da, wo Sie es wollten.`,
     saveAgain: 'Noch einmal speichern',
-    spentBurnt: 'Das war die letzte Ansicht. Die Notiz ist auf dem Server gelöscht.',
+    spentBurnt: 'Das war die letzte Ansicht. Niemand kann die Notiz noch lesen, und der Server löscht sie in Kürze.',
     spentLeft: (left) => plural(left, 'Sie kann noch einmal gelesen werden.', 'Ansichten sind übrig.'),
     copyNote: 'Notiz kopieren',
     saveNote: 'Als Datei speichern',
@@ -278,7 +280,9 @@ export const de: Messages = {
       'Nicht erreichbar',
       'Der Dienst steht gerade nicht zur Verfügung. Versuchen Sie es in einer Weile wieder.',
     ],
+    'service-full': ['Kein Platz mehr', 'Der Dienst hat im Moment keinen Platz für so viel.'],
     network: ['Keine Verbindung', 'Der Dienst ist nicht zu erreichen. Prüfen Sie Ihre Verbindung.'],
+    unconfirmed: ['Die Antwort kam nicht an', 'Ob eine Ansicht verbraucht wurde, ist nicht bekannt.'],
     tampered: [
       'Dem ist nicht zu trauen',
       'Was ankam, ist nicht, was gesendet wurde: Es wurde unterwegs verändert oder abgeschnitten, oder der Schlüssel passt nicht. Nichts davon wurde behalten.',
@@ -296,5 +300,7 @@ export const de: Messages = {
     aborted: ['Abgebrochen', 'Abgebrochen.'],
     unknown: ['Etwas ging schief', 'Das sollte nicht geschehen. Laden Sie die Seite neu und versuchen Sie es wieder.'],
   },
+  repeatFor: (seconds) =>
+    `Sie können es noch etwa ${formatAbout(seconds, 'de')} lang wieder versuchen; das verbraucht keine weitere Ansicht.`,
   waitFor: (seconds) => `Versuchen Sie es wieder in ${formatAbout(seconds, 'de')}.`,
 };

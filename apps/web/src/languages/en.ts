@@ -126,6 +126,8 @@ export const en = {
     downloadSpendsLast: 'This is the last download.',
     read: 'Read the note',
     readSpends: 'This uses one view.',
+    reading: 'Reading …',
+    readingAgain: 'The answer did not arrive. Trying again …',
     readBurns: 'It can be read this once, then it is gone.',
     archiveHint: 'They come as one zip archive.',
     files: 'Files in it',
@@ -145,7 +147,7 @@ export const en = {
     done: 'Saved, whole and unchanged',
     doneWhere: (name: string) => `“${name}” is where your browser keeps downloads, or where you said.`,
     saveAgain: 'Save again',
-    spentBurnt: 'This was the last view. The note is erased from the server.',
+    spentBurnt: 'This was the last view. Nobody can read the note any more, and the server erases it shortly.',
     spentLeft: (left: number) => plural(left, 'It can be read one more time.', 'views are left.'),
     copyNote: 'Copy the note',
     saveNote: 'Save as a file',
@@ -270,7 +272,9 @@ export const en = {
       'A part of the link is missing, perhaps the end after the #. Copy the whole link again.',
     ],
     unavailable: ['Not available', 'The service is not available at the moment. Try again in a while.'],
+    'service-full': ['No room left', 'The service has no room for so much at the moment.'],
     network: ['No connection', 'The service cannot be reached. Check your connection.'],
+    unconfirmed: ['The answer did not arrive', 'Whether the view was used is not known.'],
     tampered: [
       'It cannot be trusted',
       'What came is not what was sent: it was changed or cut short on its way, or the key does not fit. Nothing of it was kept.',
@@ -288,6 +292,8 @@ export const en = {
     aborted: ['Stopped', 'Stopped.'],
     unknown: ['Something went wrong', 'That was not supposed to happen. Reload the page and try again.'],
   } as Record<string, readonly [string, string]>,
+  repeatFor: (seconds: number) =>
+    `You can try again for about ${formatAbout(seconds, 'en')}; that uses no further view.`,
   waitFor: (seconds: number) => `Try again in ${formatAbout(seconds, 'en')}.`,
 };
 

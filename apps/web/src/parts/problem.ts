@@ -3,7 +3,10 @@ import { t } from '../languages/index.ts';
 import { NoRoom } from '../saving/no-room.ts';
 
 /** Failures that another try may not meet again. */
-const PASSING = new Set(['network', 'unavailable', 'rate-limited', 'not-finished', 'unknown']);
+const PASSING = new Set(['network', 'unavailable', 'unconfirmed', 'rate-limited', 'not-finished', 'unknown']);
+
+/** Of these nobody needs to know how long the service would wait. */
+const AT_ANY_TIME = new Set(['unavailable', 'unconfirmed']);
 
 export function mayPass(error: unknown): boolean {
   return PASSING.has(problemOf(error).code);
@@ -13,8 +16,11 @@ export function mayPass(error: unknown): boolean {
 export function problemOf(error: unknown): { code: string; title: string; sentence: string } {
   const code = codeOf(error);
   const [title, sentence] = t.problems[code] ?? t.problems.unknown ?? ['', ''];
-  const seconds = error instanceof MayflyError ? error.retryAfterSec : undefined;
-  return { code, title, sentence: seconds && code !== 'unavailable' ? `${sentence} ${t.waitFor(seconds)}` : sentence };
+  const { retryAfterSec, repeatForSec } = error instanceof MayflyError ? error : {};
+  const advice = repeatForSec
+    ? t.repeatFor(repeatForSec)
+    : retryAfterSec && !AT_ANY_TIME.has(code) && t.waitFor(retryAfterSec);
+  return { code, title, sentence: advice ? `${sentence} ${advice}` : sentence };
 }
 
 function codeOf(error: unknown): string {

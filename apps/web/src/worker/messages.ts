@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@mayfly/client';
+import type { MayflyError } from '@mayfly/client';
 import type { TaskEvent, TaskName } from './tasks.ts';
 
 /** From the page to the worker; `id` is the call's. */
@@ -10,7 +10,7 @@ export type ToWorker =
 export type FromWorker =
   | { id: number; event: TaskEvent }
   | { id: number; result: unknown }
-  | { id: number; error: { code: ErrorCode; status: number | undefined; retryAfterSec: number | undefined } }
+  | { id: number; error: Pick<MayflyError, 'code' | 'status' | 'retryAfterSec' | 'repeatForSec'> }
   /** The disk, or what the site may keep, is full. */
   | { id: number; noRoom: true }
   /** Something that nobody foresaw. */

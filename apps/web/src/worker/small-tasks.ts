@@ -1,4 +1,4 @@
-import { type Link, parseLink } from '@mayfly/client';
+import { type Link, type NoteInfo, parseLink } from '@mayfly/client';
 import type { Task } from './tasks.ts';
 
 export function getConfig(_: undefined, { client, signal }: Task) {
@@ -16,8 +16,15 @@ export function unlock({ link, password }: { link: string; password: string }, {
   return client.checkPassword(link, password, { signal });
 }
 
-export function viewNote({ link }: { link: string | Link }, { client, signal }: Task) {
-  return client.viewNote(link, { signal });
+/** Tries by itself for so long; then the page asks its reader. */
+const VIEW_PATIENCE_SEC = 16;
+
+export type ViewArguments = { link: string | Link; info: NoteInfo; idempotencyKey: string; isRepeat: boolean };
+
+/** Counts one view, however often the page asks with the same key. */
+export function viewNote({ link, ...view }: ViewArguments, { client, signal, report }: Task) {
+  const onRepeat = () => report({ kind: 'trouble', code: 'unconfirmed', retryAfterSec: undefined });
+  return client.viewNote(link, { ...view, signal, onRepeat, patienceSec: VIEW_PATIENCE_SEC });
 }
 
 export function remove(

@@ -15,7 +15,7 @@ export type Task = {
 
 export type TaskEvent =
   | { kind: 'progress'; phase: 'encrypting' | 'sending' | 'receiving'; doneBytes: number; totalBytes: number }
-  /** A step failed for a reason that may pass: the task waits. */
+  /** A step failed for a reason that may pass: the task waits, for the page or for a moment. */
   | { kind: 'trouble'; code: string; retryAfterSec: number | undefined }
   /** It goes on. */
   | { kind: 'resumed' };

@@ -46,6 +46,6 @@ async function run({ id, start, args, baseUrl }: Extract<ToWorker, { start: unkn
 function describe(id: number, error: unknown): FromWorker {
   if (isNoRoom(error)) return { id, noRoom: true };
   if (!(error instanceof MayflyError)) return { id, fault: String(error) };
-  const { code, status, retryAfterSec } = error;
-  return { id, error: { code, status, retryAfterSec } };
+  const { code, status, retryAfterSec, repeatForSec } = error;
+  return { id, error: { code, status, retryAfterSec, repeatForSec } };
 }

@@ -26,7 +26,7 @@ declare module 'fastify' {
 export type RequestFacts = { bytesIn: number; bytesOut: number; trace_id?: string };
 
 /** What probes and the gateway ask a process: not work that it does for anybody. */
-const UNOBSERVED = new Set(['/readyz', '/openapi.json']);
+const UNOBSERVED = new Set(['/readyz', '/livez', '/openapi.json']);
 const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'];
 
 /**

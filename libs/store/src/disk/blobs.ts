@@ -1,27 +1,38 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Unavailable } from '@mayfly/shared/errors';
+import { NoRoom, Unavailable } from '@mayfly/shared/errors';
 import { type BlobStore, idOf, LengthMismatch, nameOf, type StoredBlob } from '../blobs.ts';
+import { MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
 import { PayloadStream } from './payload-stream.ts';
+import { openRoom, type Reservation } from './room.ts';
 
 const PARTIAL = '.part';
 const PAGE = 1_000;
 
-/** Blobs as files of one folder, which is made when missing. Several processes of one machine may share it. */
-export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDisposable> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+/**
+ * Blobs as files of one folder. Several processes of one machine may share it. `minFreeBytes` of its disk stay free; without it
+ * a share of the disk.
+ */
+export function openDiskBlobs(
+  folder: string,
+  { minFreeBytes }: { minFreeBytes?: number | undefined } = {},
+): BlobStore & MarkedPlace & AsyncDisposable {
+  const room = openRoom(folder, minFreeBytes);
   const pathOf = (id: string) => join(folder, nameOf(id));
   const names = () => readdir(folder).catch(unreadable);
 
   return {
+    reserve: (id, sizeBytes) => room.reserve(id, sizeBytes),
+
     async put(id, body, sizeBytes, signal) {
+      using reserved = room.of(id) ?? (await room.reserve(id, sizeBytes));
       const path = pathOf(id);
       const partial = path + PARTIAL;
       try {
         const file = await open(partial, 'wx', 0o600).catch(unavailable);
         try {
-          await writeExactly(file, body, sizeBytes, signal);
+          await writeExactly(file, body, { sizeBytes, signal, reserved });
           await rename(partial, path).catch(unavailable);
           // After the rename, so that one sync makes bytes and name durable. Until it is done nobody is told of the blob.
           await file.sync().catch(unavailable);
@@ -52,7 +63,7 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
     async delete(ids) {
       const failed: string[] = [];
       // In a folder that is away nothing is deleted, though nothing is found there either.
-      if (!(await isThere(folder))) return ids;
+      if (!(await isThere(folder, constants.W_OK | constants.X_OK))) return ids;
       for (const id of ids) {
         try {
           await rm(pathOf(id), { force: true });
@@ -90,7 +101,25 @@ export async function openDiskBlobs(folder: string): Promise<BlobStore & AsyncDi
 
     async check() {
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch(unavailable);
+      (await room.reserve('check', 1))[Symbol.dispose]();
     },
+
+    async create() {
+      await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unavailable);
+    },
+    exists: () => isThere(folder),
+    async assertPrivate() {}, // who may read it is the system's affair
+    async markers() {
+      return (await names()).flatMap((name) => markerIdOf(name) ?? []);
+    },
+    bears: (id) => isThere(join(folder, markerName(id))),
+    async mark(id) {
+      await writeFile(join(folder, markerName(id)), MARKER_TEXT, { mode: 0o600, flush: true }).catch(unavailable);
+    },
+    async unmark(id) {
+      await rm(join(folder, markerName(id)), { force: true }).catch(unavailable);
+    },
+    markerFreshMs: 0,
 
     async [Symbol.asyncDispose]() {},
   };
@@ -105,7 +134,11 @@ const WAITING_BYTES = 1024 * 1024;
  * Writes the body as it comes. While a write runs, chunks gather for the next one: a fast body takes few large writes,
  * and of a slow one nothing is held. Stops at the first byte too many; the body itself is left as it is.
  */
-async function writeExactly(file: Writable, body: AsyncIterable<Buffer>, sizeBytes: number, signal: AbortSignal) {
+async function writeExactly(
+  file: Writable,
+  body: AsyncIterable<Buffer>,
+  { sizeBytes, signal, reserved }: { sizeBytes: number; signal: AbortSignal; reserved: Reservation },
+) {
   let [received, waitingBytes] = [0, 0];
   let waiting: Buffer[] = [];
   let writing: Promise<void> | undefined;
@@ -116,7 +149,8 @@ async function writeExactly(file: Writable, body: AsyncIterable<Buffer>, sizeByt
         const [chunks, wanted] = [waiting, waitingBytes];
         [waiting, waitingBytes] = [[], 0];
         const { bytesWritten } = await file.writev(chunks);
-        if (bytesWritten < wanted) throw new Error('the disk took less than it was given');
+        if (bytesWritten < wanted) throw new NoRoom('the disk took less than it was given');
+        reserved.leftBytes -= bytesWritten;
       }
     } catch (error) {
       fault = error;
@@ -143,7 +177,12 @@ async function writeExactly(file: Writable, body: AsyncIterable<Buffer>, sizeByt
   if (fault) unavailable(fault);
 }
 
+/** What a system says of a disk, or of an account's share of it, that is full. */
+const FULL = ['ENOSPC', 'EDQUOT'];
+
 function unavailable(cause: unknown): never {
+  if (cause instanceof NoRoom) throw cause;
+  if (FULL.includes(codeOf(cause) ?? '')) throw new NoRoom('the disk of BLOB_DIR is full', { cause });
   throw new Unavailable('The blob folder cannot be written', { cause });
 }
 
@@ -151,8 +190,8 @@ function unreadable(cause: unknown): never {
   throw new Unavailable('The blob folder cannot be read', { cause });
 }
 
-async function isThere(folder: string): Promise<boolean> {
-  return access(folder, constants.W_OK | constants.X_OK).then(
+async function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
     () => true,
     () => false,
   );

@@ -1,32 +1,42 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 
-/** Reads of 1 MiB cost less than half the CPU of Node's default 64 KiB; below that a read costs more than it spares. */
+/** Reads of 1 MiB cost less than half the CPU of Node's default 64 KiB. */
 const LARGEST_READ_BYTES = 1024 * 1024;
-const SMALLEST_READ_BYTES = 64 * 1024;
-/** What all payloads that are open in this process share. A slow client holds two reads: one waits, one is being sent. */
+/** For everybody once the shared bytes are held. A thousand clients that stall hold 32 MB more. */
+const SMALLEST_READ_BYTES = 32 * 1024;
+/** What all payloads that are open in this process share. */
 const SHARED_BYTES = 32 * 1024 * 1024;
-const READS_HELD = 2;
+/** A read takes so much of what is left of them: nobody takes all, and there is always something left for who comes next. */
+const SHARE_OF_FREE = 1 / 16;
+/** What was read ahead for a client that takes nothing for so long is dropped, and read again when it goes on. */
+const STALL_MS = 1_000;
 
 /** Buffers that no payload uses: kept for the next one, since a new one of 1 MiB costs more than reading into it. */
 const SPARES_KEPT = 8;
 
-let openPayloads = 0;
+/** What has been read and not been taken by any client yet. */
+let heldBytes = 0;
 const spares: Buffer[] = [];
 
 /**
- * The first `sizeBytes` bytes of a file; fails when it ends before. Reads are large while few payloads are open, and smaller the
- * more there are: a thousand clients that stall must not hold a thousand times what a fast one needs. The file is closed
- * with the stream.
+ * The first `sizeBytes` bytes of a file; fails when it ends before. Reads are large while little is held, and smaller the more
+ * there is: a thousand clients that stall must not hold a thousand times what a fast one needs. The file is closed with the
+ * stream.
  */
 export class PayloadStream extends Readable {
   readonly #file: FileHandle;
+  readonly #sizeBytes: number;
   #leftBytes: number;
+  /** This payload's part of what is held. */
+  #heldBytes = 0;
+  /** What has been read while the piece before it is being sent; null at the end, undefined when nothing has. */
+  #ahead: Buffer | null | undefined;
 
   constructor(file: FileHandle, sizeBytes: number) {
     super({ highWaterMark: SMALLEST_READ_BYTES }); // one read is ahead of the client, whatever its size
-    openPayloads += 1;
     this.#file = file;
+    this.#sizeBytes = sizeBytes;
     this.#leftBytes = sizeBytes;
   }
 
@@ -39,15 +49,24 @@ export class PayloadStream extends Readable {
     return destination;
   }
 
+  /** What of it is in memory and was not taken yet. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
   override _read() {
     this.#next().then(
-      (chunk) => this.push(chunk),
+      (chunk) => {
+        if (chunk) this.#release(chunk); // from here on the stream counts it
+        this.push(chunk);
+      },
       (error: Error) => this.destroy(error),
     );
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void) {
-    openPayloads -= 1;
+    this.#hold(-this.#heldBytes);
+    this.#ahead = undefined;
     this.#file.close().then(
       () => done(error),
       (closing: Error) => done(error ?? closing),
@@ -57,11 +76,15 @@ export class PayloadStream extends Readable {
   async #send(destination: NodeJS.WritableStream, isEnded: boolean) {
     let chunk = await this.#next(spares);
     while (chunk && !this.destroyed) {
-      const [ahead, isTaken] = await Promise.all([this.#next(spares), taken(destination, chunk)]);
+      const stalled = setTimeout(() => this.#dropAhead(), STALL_MS);
+      const [isTaken] = await Promise.all([taken(destination, chunk), this.#readAhead()]);
+      clearTimeout(stalled);
       if (!isTaken)
         this.destroy(); // the destination has gone: no fault of the payload
-      else if (spares.length < SPARES_KEPT) spares.push(Buffer.from(chunk.buffer));
-      chunk = ahead;
+      else this.#release(chunk, spares);
+      if (this.destroyed) return;
+      chunk = this.#ahead === undefined ? await this.#next(spares) : this.#ahead;
+      this.#ahead = undefined;
     }
     if (this.destroyed) return;
     if (isEnded) destination.end();
@@ -69,16 +92,41 @@ export class PayloadStream extends Readable {
     this.resume(); // to its end, which closes it
   }
 
+  async #readAhead() {
+    this.#ahead = await this.#next(spares);
+  }
+
+  #dropAhead() {
+    if (!this.#ahead) return;
+    this.#leftBytes += this.#ahead.length;
+    this.#release(this.#ahead, spares);
+    this.#ahead = undefined;
+  }
+
   /** The next bytes, in one of the given buffers when they fit, or null when there are none. */
   async #next(buffers: Buffer[] = []): Promise<Buffer | null> {
-    const wanted = Math.min(this.#leftBytes, readBytes(openPayloads));
+    const wanted = Math.min(this.#leftBytes, readBytes(heldBytes));
     if (wanted === 0) return null;
     const used = buffers.pop();
-    const buffer = used && used.length >= wanted ? used : Buffer.allocUnsafeSlow(wanted);
-    const { bytesRead } = await this.#file.read(buffer, 0, wanted);
+    const fits = used && used.length >= wanted && used.length <= 2 * wanted;
+    const buffer = fits ? used : Buffer.allocUnsafeSlow(wanted);
+    this.#hold(buffer.length);
+    const { bytesRead } = await this.#file.read(buffer, 0, wanted, this.#sizeBytes - this.#leftBytes);
     if (bytesRead === 0) throw new Error('a blob ends before its size');
     this.#leftBytes -= bytesRead;
     return buffer.subarray(0, bytesRead);
+  }
+
+  /** Its bytes are no longer needed; the buffer waits among the given ones for its next use. */
+  #release({ buffer }: Buffer, buffers?: Buffer[]) {
+    if (this.destroyed) return; // all that it held was given back at once
+    this.#hold(-buffer.byteLength);
+    if (buffers && buffers.length < SPARES_KEPT) buffers.push(Buffer.from(buffer));
+  }
+
+  #hold(bytes: number) {
+    this.#heldBytes += bytes;
+    heldBytes += bytes;
   }
 }
 
@@ -89,8 +137,8 @@ function taken(destination: NodeJS.WritableStream, chunk: Buffer): Promise<boole
   });
 }
 
-/** The size of the next read when so many payloads are open. */
-export function readBytes(open: number): number {
-  const share = Math.floor(SHARED_BYTES / (READS_HELD * Math.max(open, 1)));
+/** The size of the next read when so many bytes are held. */
+export function readBytes(held: number): number {
+  const share = Math.floor((SHARED_BYTES - held) * SHARE_OF_FREE);
   return Math.min(Math.max(share, SMALLEST_READ_BYTES), LARGEST_READ_BYTES);
 }

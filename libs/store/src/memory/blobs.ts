@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream';
 import { Unavailable } from '@mayfly/shared/errors';
-import { type BlobStore, LengthMismatch } from '../blobs.ts';
+import { type BlobStore, LengthMismatch, NOTHING_RESERVED } from '../blobs.ts';
 
 /** Blobs in a map, for unit tests. */
 export function memoryBlobs(): BlobStore & { held: Map<string, Buffer> } {
   const held = new Map<string, Buffer>();
   return {
     held,
+    reserve: async () => NOTHING_RESERVED,
     async put(id, body, sizeBytes, signal) {
       const chunks: Buffer[] = [];
       for await (const chunk of body) {

@@ -1,3 +1,4 @@
+import { NoRoom } from '@mayfly/shared/errors';
 import type { AvailableNote, NewNote, Notes } from '../notes.ts';
 import type { NoteSweep } from '../sweep.ts';
 import type { GoneReason } from '../uploads.ts';
@@ -8,10 +9,16 @@ type Row = NewNote & {
   createdAt: number;
   expiresAt: number;
   dueAt: number;
+  /** By the hash of its key. */
+  recentViews: Map<string, { viewCount: number; until: number }>;
+  heldBytes: number;
 };
 
 /** Notes in a map, for unit tests. `now` gives milliseconds since 1970. */
-export function memoryNotes(now: () => number = Date.now): Notes & NoteSweep {
+export function memoryNotes(
+  now: () => number = Date.now,
+  { maxBytes = Number.POSITIVE_INFINITY }: { maxBytes?: number } = {},
+): Notes & NoteSweep {
   const rows = new Map<string, Row>();
 
   const status = (row: Row) => {
@@ -19,13 +26,19 @@ export function memoryNotes(now: () => number = Date.now): Notes & NoteSweep {
     if (row.viewCount >= row.maxViews) return 'limit_reached';
     return row.expiresAt <= now() ? 'expired' : 'available';
   };
+  const isRepeatable = ({ recentViews }: Row) => [...recentViews.values()].some(({ until }) => until > now());
   const due = (limit: number, isWanted: (row: Row) => boolean) =>
     [...rows.values()].filter((row) => isWanted(row) && row.dueAt <= now()).slice(0, limit);
 
   return {
     async add(note) {
+      const heldBytes = note.encryptedContent.length;
+      const before = [...rows.values()].reduce((sum, row) => sum + row.heldBytes, 0);
+      if (before + heldBytes > maxBytes) throw new NoRoom('NOTES_MAX_BYTES is reached');
       const expiresAt = now() + note.expireSec * 1000;
-      rows.set(note.id, { ...note, state: 'available', viewCount: 0, createdAt: now(), expiresAt, dueAt: expiresAt });
+      const times = { createdAt: now(), expiresAt, dueAt: expiresAt };
+      const counts = { viewCount: 0, recentViews: new Map(), heldBytes };
+      rows.set(note.id, { ...note, ...times, ...counts, state: 'available' });
       return { expiresAt: new Date(expiresAt) };
     },
     async find(id) {
@@ -33,19 +46,43 @@ export function memoryNotes(now: () => number = Date.now): Notes & NoteSweep {
       if (!row) return undefined;
       const is = status(row);
       if (is !== 'available') {
-        return { id, status: is, ownerHash: row.ownerHash, hasPassword: row.password !== undefined };
+        const gone = { id, status: is, ownerHash: row.ownerHash, hasPassword: row.password !== undefined };
+        return is === 'limit_reached' && isRepeatable(row)
+          ? { ...gone, authHash: row.authHash, contentLength: row.encryptedContent.length }
+          : gone;
       }
-      const { encryptedContent: _, nonce: __, expireSec: ___, state: ____, dueAt: _____, ...rest } = row;
+      const {
+        encryptedContent,
+        nonce: __,
+        expireSec: ___,
+        state: ____,
+        dueAt: _____,
+        recentViews: ______,
+        heldBytes: _______,
+        ...rest
+      } = row;
       const times = { createdAt: new Date(row.createdAt), expiresAt: new Date(row.expiresAt) };
-      return { ...rest, ...times, status: is } satisfies AvailableNote;
+      return { ...rest, ...times, contentLength: encryptedContent.length, status: is } satisfies AvailableNote;
     },
-    async claimView(id) {
+    async claimView(id, repeat) {
       const row = rows.get(id);
-      if (!row || status(row) !== 'available') return undefined;
+      if (!row) return undefined;
+      const { encryptedContent, nonce, maxViews } = row;
+      const key = repeat?.keyHash.toString('base64') ?? '';
+      const known = row.recentViews.get(key);
+      if (known && known.until > now() && row.state === 'available') {
+        return { encryptedContent, nonce, viewCount: known.viewCount, maxViews, isRepeat: true };
+      }
+      if (status(row) !== 'available') return undefined;
       row.viewCount += 1;
-      const { encryptedContent, nonce, viewCount, maxViews } = row;
-      if (viewCount >= maxViews) Object.assign(row, { encryptedContent: '', nonce: '', dueAt: now() });
-      return { encryptedContent, nonce, viewCount, maxViews };
+      const { viewCount } = row;
+      const until = Math.min(now() + (repeat?.forSec ?? 0) * 1000, row.expiresAt);
+      if (repeat) row.recentViews.set(key, { viewCount, until });
+      if (viewCount >= maxViews) {
+        row.dueAt = Math.max(now(), ...[...row.recentViews.values()].map((recent) => recent.until));
+        if (!isRepeatable(row)) Object.assign(row, { encryptedContent: '', nonce: '' });
+      }
+      return { encryptedContent, nonce, viewCount, maxViews, ...(repeat ? { isRepeat: false } : {}) };
     },
     async remove(id) {
       return rows.delete(id);
@@ -55,7 +92,9 @@ export function memoryNotes(now: () => number = Date.now): Notes & NoteSweep {
       const found = due(limit, (row) => row.state === 'available');
       for (const row of found) {
         row.state = row.viewCount >= row.maxViews ? 'limit_reached' : 'expired';
+        row.recentViews.clear();
         row.dueAt = now() + tombstoneTtlSec * 1000;
+        row.heldBytes = 0;
       }
       const expired = found.filter((row) => row.viewCount < row.maxViews);
       const unused = expired.filter((row) => row.viewCount === 0);

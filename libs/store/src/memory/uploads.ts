@@ -1,3 +1,4 @@
+import { NoRoom } from '@mayfly/shared/errors';
 import type { UploadSweep } from '../sweep.ts';
 import type { AvailableUpload, EncryptedMeta, GoneReason, NewUpload, Uploads } from '../uploads.ts';
 
@@ -12,9 +13,23 @@ type Row = NewUpload & {
 };
 
 /** Uploads in a map, for unit tests. `now` gives milliseconds since 1970. */
-export function memoryUploads(now: () => number = Date.now): Uploads & UploadSweep {
+export function memoryUploads(
+  now: () => number = Date.now,
+  { maxBytes = Number.POSITIVE_INFINITY }: { maxBytes?: number } = {},
+): Uploads & UploadSweep {
   const rows = new Map<string, Row>();
-  const deletions = new Set<string>();
+  /** Blobs to delete, and the bytes that they hold. */
+  const deletions = new Map<string, number>();
+
+  const holdsBlob = ({ state }: Row) => state === 'pending' || state === 'available';
+  const noteDeletion = (row: Row) => {
+    if (holdsBlob(row)) deletions.set(row.id, row.sizeBytes);
+  };
+  const heldBytes = () =>
+    [...deletions.values(), ...[...rows.values()].filter(holdsBlob).map(({ sizeBytes }) => sizeBytes)].reduce(
+      (sum, bytes) => sum + bytes,
+      0,
+    );
 
   const status = (row: Row) => {
     if (row.state !== 'available') return row.state;
@@ -25,7 +40,7 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
   const drop = (id: string, isWanted: (row: Row) => boolean) => {
     const row = rows.get(id);
     if (!row || !isWanted(row)) return false;
-    deletions.add(id);
+    noteDeletion(row);
     return rows.delete(id);
   };
   const due = (limit: number, isWanted: (row: Row) => boolean) =>
@@ -33,6 +48,7 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
 
   return {
     async begin(upload, leaseSec) {
+      if (heldBytes() + upload.sizeBytes > maxBytes) throw new NoRoom('STORAGE_MAX_BYTES is reached');
       rows.set(upload.id, {
         ...upload,
         state: 'pending',
@@ -49,7 +65,7 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
     },
     async publish(id) {
       const row = rows.get(id);
-      if (row?.state !== 'pending') return false;
+      if (row?.state !== 'pending') return row !== undefined;
       const expiresAt = inSeconds(row.expireSec);
       rows.set(id, { ...row, state: 'available', createdAt: now(), expiresAt, dueAt: expiresAt, leasedUntil: 0 });
       return true;
@@ -99,8 +115,8 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
       const found = due(limit, (row) => row.state === 'available' && row.leasedUntil <= now());
       for (const row of found) {
         const state = row.downloadCount >= row.maxDownloads ? 'limit_reached' : 'expired';
+        noteDeletion(row);
         rows.set(row.id, { ...row, state, dueAt: inSeconds(tombstoneTtlSec) });
-        deletions.add(row.id);
       }
       const expired = found.filter((row) => row.downloadCount < row.maxDownloads);
       const unused = expired.filter((row) => row.downloadCount === 0);
@@ -117,7 +133,7 @@ export function memoryUploads(now: () => number = Date.now): Uploads & UploadSwe
       return found.length;
     },
     async takeDeletions(limit) {
-      return [...deletions].slice(0, limit);
+      return [...deletions.keys()].slice(0, limit);
     },
   };
 }

@@ -1,36 +1,72 @@
+import { Unavailable } from '@mayfly/shared/errors';
 import DataLoader from 'dataloader';
+import { wasUndone } from './errors.ts';
 
 /** Most calls in one statement. */
 const MOST_CALLS = 100;
 /** Most statements of one kind at once: while they run, further calls gather for the next. */
 const MOST_RUNNING = 2;
+/** Whoever has waited so long for a statement to begin is told to come again. */
+const LONGEST_WAIT_MS = 10_000;
+
+export type BatchOptions = { most?: number };
+
+type Waiting<Call> = { call: Call; until: number };
+/** Answers in the order of the calls; an Error in the place of a call fails that one. */
+type Run<Call, Result> = (calls: readonly Call[]) => Promise<(Result | Error)[]>;
 
 /**
  * One statement for all calls of one turn of the event loop, and for those that come while such statements run: under load a
  * statement and a commit for each would cost more than everything else in a request. A single call goes at once.
- * `run` answers in the order of the calls; when it fails, all its calls fail.
+ * When the server says that it has undone a statement, its calls are tried again one by one: only those at fault fail.
+ * After a lost connection or a time-out all fail, since the statement may have been committed.
  */
-export function batched<Call, Result>(run: (calls: readonly Call[]) => Promise<Result[]>, { most = MOST_CALLS } = {}) {
-  const gathered: (() => void)[] = [];
+export function batched<Call, Result>(run: Run<Call, Result>, { most = MOST_CALLS }: BatchOptions = {}) {
+  const alone = gathered(run, 1, async (_, error) => {
+    throw error;
+  });
+  const together = gathered(run, most, async (waiting, error) => {
+    if (waiting.length === 1 || !wasUndone(error)) throw error;
+    return Promise.all(waiting.map((one) => alone(one).catch((reason: unknown) => reason as Error)));
+  });
+  return (call: Call): Promise<Result> => together({ call, until: performance.now() + LONGEST_WAIT_MS });
+}
+
+/** `onFailure` may still find an answer, or an error for each call. */
+function gathered<Call, Result>(
+  run: Run<Call, Result>,
+  most: number,
+  onFailure: (waiting: Waiting<Call>[], error: unknown) => Promise<(Result | Error)[]>,
+) {
+  const senders: (() => void)[] = [];
   let running = 0;
-  const loader = new DataLoader<Call, Result>(
-    async (calls) => {
-      running += 1;
-      try {
-        return await run(calls);
-      } finally {
-        running -= 1;
-        gathered.shift()?.();
-      }
+  const send = async (waiting: Waiting<Call>[]): Promise<(Result | Error)[]> => {
+    running += 1;
+    try {
+      return waiting.length > 0 ? await run(waiting.map(({ call }) => call)) : [];
+    } finally {
+      running -= 1;
+      senders.shift()?.();
+    }
+  };
+  const loader = new DataLoader<Waiting<Call>, Result>(
+    async (all) => {
+      const now = performance.now();
+      const waiting = all.filter(({ until }) => until > now);
+      const answers = await send(waiting).catch((error: unknown) => onFailure(waiting, error));
+      return all.map((one) => (one.until > now ? (answers.shift() as Result | Error) : tooLate()));
     },
     {
       cache: false, // the same call twice is two calls
       maxBatchSize: most,
-      batchScheduleFn: (send) => setImmediate(() => (running < MOST_RUNNING ? send() : gathered.push(send))),
+      batchScheduleFn: (go) => setImmediate(() => (running < MOST_RUNNING ? go() : senders.push(go))),
     },
   );
-  return (call: Call): Promise<Result> => loader.load(call);
+  return (one: Waiting<Call>): Promise<Result> => loader.load(one);
 }
+
+const tooLate = () =>
+  new Unavailable('PostgreSQL is not available', { cause: new Error('no statement began in time') });
 
 /** Look-ups by id as one; ids without a row resolve with undefined. */
 export function batchedFind<Row extends { id: string }>(rowsOf: (ids: readonly string[]) => Promise<Row[]>) {
@@ -50,6 +86,7 @@ export type Claims<Call> = { id: string; calls: Call[] };
  */
 export function batchedClaims<Call extends { id: string }, Row extends Granted>(
   grant: (claims: Claims<Call>[]) => Promise<Row[]>,
+  options?: BatchOptions,
 ) {
   return batched<Call, Row | undefined>(async (calls) => {
     const claims = new Map<string, Claims<Call>>();
@@ -64,7 +101,7 @@ export function batchedClaims<Call extends { id: string }, Row extends Granted>(
       const before = claims.get(call.id)?.calls.indexOf(call) ?? 0;
       return row && before < row.granted ? { ...row, count: row.count - row.granted + before + 1 } : undefined;
     });
-  });
+  }, options);
 }
 
 function byId<Row extends { id: string }>(rows: Row[]): Map<string, Row> {

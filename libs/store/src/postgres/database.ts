@@ -1,24 +1,71 @@
 import type { Logger } from '@mayfly/shared/logger';
-import { Kysely, PostgresDialect } from 'kysely';
-import { Migrator } from 'kysely/migration';
+import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
 import { observePool } from '../observed.ts';
 import * as files from './migrations/0001-files.ts';
 import * as notes from './migrations/0002-notes.ts';
-import { openPool } from './pool.ts';
+import * as blobStore from './migrations/0003-blob-store.ts';
+import * as storage from './migrations/0004-storage.ts';
+import * as repeatedViews from './migrations/0005-repeated-views.ts';
+import { openPatientPool, openPool } from './pool.ts';
 import type { Schema } from './schema.ts';
 
 export type Database = Kysely<Schema>;
 
+export type DatabaseConfig = {
+  DATABASE_URL: string;
+  DATABASE_POOL_SIZE: number;
+  DATABASE_PREPARED_STATEMENTS?: 'auto' | 'yes' | 'no';
+};
+
 /** Opens a pool; connections are made when needed. Disposing waits for running queries. */
-export function openDatabase(config: { DATABASE_URL: string; DATABASE_POOL_SIZE: number }, logger: Logger): Database {
-  const pool = openPool(config.DATABASE_URL, config.DATABASE_POOL_SIZE, logger);
+export function openDatabase(config: DatabaseConfig, logger: Logger): Database {
+  const { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_PREPARED_STATEMENTS: prepare } = config;
+  const pool = openPool(DATABASE_URL, DATABASE_POOL_SIZE, logger, prepare);
   observePool(pool);
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }
 
-/** Brings the tables up to date. Several processes may do it at once: one works, the others wait. */
-export async function migrate(db: Database): Promise<void> {
-  const migrations = { '0001-files': files, '0002-notes': notes };
-  const { error } = await new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateToLatest();
-  if (error) throw error;
+const MIGRATIONS = {
+  '0001-files': files,
+  '0002-notes': notes,
+  '0003-blob-store': blobStore,
+  '0004-storage': storage,
+  '0005-repeated-views': repeatedViews,
+};
+
+/** The key of the lock that Kysely itself would take: a release from before waits for this one, and the other way round. */
+const LOCK = '3853314791062309107';
+
+/** A migration that waits for a table holds up everybody who comes after it. */
+const TABLE_LOCK_TIMEOUT = '30s';
+
+/** The whole migration is one transaction that holds its own lock: a session's lock gets lost behind a pooler. */
+class LockedByTransaction extends PostgresAdapter {
+  override async acquireMigrationLock() {}
+  override async releaseMigrationLock() {}
+}
+
+class MigrationDialect extends PostgresDialect {
+  override createAdapter() {
+    return new LockedByTransaction();
+  }
+}
+
+/**
+ * Brings the tables up to date, on a connection of its own on which statements may take as long as they need. Several
+ * processes may do it at once: one works, the others wait. `migrations` are the service's own unless a test has others.
+ */
+export async function migrate(databaseUrl: string, migrations: Record<string, Migration> = MIGRATIONS): Promise<void> {
+  await using db = new Kysely<Schema>({ dialect: new MigrationDialect({ pool: openPatientPool(databaseUrl) }) });
+  await db.transaction().execute(async (transaction) => {
+    // For this transaction only, whatever the role has.
+    await sql`select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
+      set_config('idle_in_transaction_session_timeout', '0', true)`.execute(transaction);
+    await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)}::bigint)`.execute(transaction);
+    await sql`select set_config('lock_timeout', ${TABLE_LOCK_TIMEOUT}, true)`.execute(transaction);
+    const provider = { getMigrations: async () => migrations };
+    const { error } = await new Migrator({ db: transaction, provider }).migrateToLatest();
+    if (error) throw error;
+  });
 }

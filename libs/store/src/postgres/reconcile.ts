@@ -1,8 +1,6 @@
 import { sql } from 'kysely';
 import type { UploadReconciliation } from '../reconcile.ts';
 import type { Database } from './database.ts';
-import { ERASED } from './sweep.ts';
-import { inSeconds } from './time.ts';
 
 export function postgresReconciliation(db: Database): UploadReconciliation {
   return {
@@ -17,14 +15,14 @@ export function postgresReconciliation(db: Database): UploadReconciliation {
     async available({ after, upTo, before, limit }) {
       let query = db
         .selectFrom('files.uploads')
-        .select('id')
+        .select(['id', 'lost_at'])
         .where('id', '>', after)
         .where('state', '=', 'available')
         .where('created_at', '<', before)
         .orderBy('id')
         .limit(limit);
       if (upTo !== undefined) query = query.where('id', '<=', upTo);
-      return (await query.execute()).map(({ id }) => id);
+      return (await query.execute()).map(({ id, lost_at: lostAt }) => ({ id, isLost: lostAt !== null }));
     },
 
     async noteOrphans(ids) {
@@ -38,10 +36,16 @@ export function postgresReconciliation(db: Database): UploadReconciliation {
       return Number(numAffectedRows ?? 0n);
     },
 
-    async retireLost(ids, tombstoneTtlSec) {
+    async markLost(ids) {
       const { numAffectedRows } = await sql`
-        update files.uploads set state = 'expired', ${ERASED}, due_at = ${inSeconds(tombstoneTtlSec)}
-        where id = any(${ids}) and state = 'available'`.execute(db);
+        update files.uploads set lost_at = now()
+        where id = any(${ids}) and state = 'available' and lost_at is null`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+
+    async markFound(ids) {
+      const { numAffectedRows } = await sql`
+        update files.uploads set lost_at = null where id = any(${ids}) and lost_at is not null`.execute(db);
       return Number(numAffectedRows ?? 0n);
     },
   };

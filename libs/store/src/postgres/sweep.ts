@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import type { NoteSweep, Retired, UploadSweep } from '../sweep.ts';
 import type { Database } from './database.ts';
+import { HELD_BY_THE_NOTE, NOTES, returned, UPLOADS } from './storage.ts';
 import { inSeconds } from './time.ts';
 
 /** How long a blob that was handed out for deletion is left to whoever took it, doubled with each attempt. */
 const DELETION_RETRY_SEC = 60;
 
 /** A tombstone keeps the owner token's hash and nothing else that was secret. Decision 6. */
-export const ERASED = sql`
+const ERASED = sql`
   auth_hash = null, salt = null, password_algo = null, password_salt = null,
   encrypted_meta = null, nonce = null, leased_until = null`;
 
@@ -22,17 +23,17 @@ export function postgresUploadSweep(db: Database): UploadSweep {
     async retire(limit, tombstoneTtlSec) {
       const { rows } = await sql<Retired>`
         with due as (
-          select id from files.uploads
+          select id, held_bytes from files.uploads
           where state = 'available' and due_at <= now() and (leased_until is null or leased_until <= now())
           order by due_at limit ${limit} for update skip locked
         ), retired as (
           update files.uploads u set
             state = case when download_count >= max_downloads then 'limit_reached' else 'expired' end,
             ${ERASED},
-            due_at = ${inSeconds(tombstoneTtlSec)}
-          from due where u.id = due.id returning u.id, u.download_count as used, u.max_downloads as most
+            due_at = ${inSeconds(tombstoneTtlSec)}, held_bytes = 0
+          from due where u.id = due.id returning u.id, due.held_bytes, u.download_count as used, u.max_downloads as most
         ), noted as (
-          insert into files.blob_deletions (id) select id from retired on conflict do nothing
+          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from retired ${HELD_BY_THE_NOTE}
         )
         ${COUNTED}`.execute(db);
       return rows[0] ?? NOBODY;
@@ -45,21 +46,24 @@ export function postgresUploadSweep(db: Database): UploadSweep {
           where state = 'pending' and due_at <= now() and leased_until <= now()
           order by due_at limit ${limit} for update skip locked
         ), gone as (
-          delete from files.uploads u using due where u.id = due.id returning u.id
+          delete from files.uploads u using due where u.id = due.id returning u.id, u.held_bytes
         ), noted as (
-          insert into files.blob_deletions (id) select id from gone on conflict do nothing
+          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from gone ${HELD_BY_THE_NOTE}
         )
         select id from gone`.execute(db);
       return rows.length;
     },
 
     async endTombstones(limit) {
-      const { numAffectedRows } = await sql`
-        delete from files.uploads where id in (
-          select id from files.uploads where state in ('expired', 'limit_reached') and due_at <= now()
-          limit ${limit} for update skip locked
-        )`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const { rows } = await sql`
+        with gone as (
+          delete from files.uploads where id in (
+            select id from files.uploads where state in ('expired', 'limit_reached') and due_at <= now()
+            limit ${limit} for update skip locked
+          ) returning id, held_bytes
+        ), ${returned(UPLOADS.counter)}
+        select id from gone`.execute(db);
+      return rows.length;
     },
 
     async takeDeletions(limit) {
@@ -81,26 +85,30 @@ export function postgresNoteSweep(db: Database): NoteSweep {
     async retire(limit, tombstoneTtlSec) {
       const { rows } = await sql<Retired>`
         with due as (
-          select id from notes.notes where state = 'available' and due_at <= now()
+          select id, held_bytes from notes.notes where state = 'available' and due_at <= now()
           order by due_at limit ${limit} for update skip locked
         ), retired as (
           update notes.notes n set
           state = case when view_count >= max_views then 'limit_reached' else 'expired' end,
           auth_hash = null, salt = null, password_algo = null, password_salt = null,
-          encrypted_content = null, nonce = null, due_at = ${inSeconds(tombstoneTtlSec)}
-          from due where n.id = due.id returning n.view_count as used, n.max_views as most
-        )
+          encrypted_content = null, nonce = null, recent_views = null, repeatable_until = null,
+          due_at = ${inSeconds(tombstoneTtlSec)}, held_bytes = 0
+          from due where n.id = due.id returning due.held_bytes, n.view_count as used, n.max_views as most
+        ), ${returned(NOTES.counter, 'retired')}
         ${COUNTED}`.execute(db);
       return rows[0] ?? NOBODY;
     },
 
     async endTombstones(limit) {
-      const { numAffectedRows } = await sql`
-        delete from notes.notes where id in (
-          select id from notes.notes where state in ('expired', 'limit_reached') and due_at <= now()
-          limit ${limit} for update skip locked
-        )`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const { rows } = await sql`
+        with gone as (
+          delete from notes.notes where id in (
+            select id from notes.notes where state in ('expired', 'limit_reached') and due_at <= now()
+            limit ${limit} for update skip locked
+          ) returning id, held_bytes
+        ), ${returned(NOTES.counter)}
+        select id from gone`.execute(db);
+      return rows.length;
     },
   };
 }

@@ -1,15 +1,18 @@
+import { NoRoom } from '@mayfly/shared/errors';
 import { type Selectable, sql } from 'kysely';
+import { onceDone } from '../once-done.ts';
 import type { NewUpload, Upload, Uploads } from '../uploads.ts';
 import { batched, batchedClaims, batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
 import type { UploadState, UploadsTable } from './schema.ts';
+import { countStored, HELD_BY_THE_NOTE, returned, UPLOADS, withinCeiling } from './storage.ts';
 import { inSeconds } from './time.ts';
 
-/** Availability now: what the sweep has settled, else what the count and the clock say. */
+/** Availability now: what the sweep has settled, else what the count and the clock say, or a comparison that missed the blob. */
 const status = sql<Exclude<UploadState, 'pending'>>`case
   when state <> 'available' then state
   when download_count >= max_downloads then 'limit_reached'
-  when expires_at <= now() then 'expired'
+  when expires_at <= now() or lost_at is not null then 'expired'
   else 'available' end`;
 
 const COLUMNS = [
@@ -22,7 +25,6 @@ const COLUMNS = [
   'has_password',
   'password_algo',
   'password_salt',
-  'encrypted_meta',
   'nonce',
   'download_count',
   'max_downloads',
@@ -30,30 +32,36 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
+/** Longer metadata is fetched by a statement of its own: a hundred of the longest would be 25 MB. */
+const SMALL_META_LENGTH = 16 * 1024;
+
+/** In seconds: the difference of two times is days as well, and a day is not as long as another where clocks are changed. */
+const LIFETIME = sql`make_interval(secs => extract(epoch from expires_at - created_at)::float8)`;
+
 /** After so long a store has put away, or dropped, what it was sent. */
 const LATE_BLOB_SEC = 60;
 
-export function postgresUploads(db: Database): Uploads {
-  /** Deletes rows and notes their blobs for deletion, in one statement. */
+/** `maxBytes`: what all uploads together may hold; no ceiling without it. */
+export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number | undefined } = {}): Uploads {
+  /** With a ceiling, nothing is added before what is there already has been counted. */
+  const whatIsStored = onceDone(() => countStored(db, UPLOADS));
+  /** Deletes rows and notes their blobs for deletion, in one statement. Until then the bytes stay held, by the note. */
   const removeWithBlob = async (id: string, states: UploadState[], retrySec = 0): Promise<boolean> => {
     const { rows } = await sql`
       with gone as (
-        delete from files.uploads where id = ${id} and state = any(${states}) returning id
+        delete from files.uploads where id = ${id} and state = any(${states}) returning id, held_bytes
       ), noted as (
-        insert into files.blob_deletions (id, due_at) select id, ${inSeconds(retrySec)} from gone on conflict do nothing
+        insert into files.blob_deletions (id, due_at, held_bytes)
+        select id, ${inSeconds(retrySec)}, held_bytes from gone ${HELD_BY_THE_NOTE}
       )
       select id from gone`.execute(db);
     return rows.length > 0;
   };
 
   const begin = batched<NewUpload & { leaseSec: number }, void>(async (all) => {
-    await sql`
-      insert into files.uploads (id, state, owner_hash, auth_hash, salt, size, file_count, has_password, password_algo,
-        password_salt, max_downloads, leased_until, created_at, expires_at, due_at)
-      select id, 'pending', owner_hash, auth_hash, salt, size, file_count, password_algo is not null, password_algo,
-        password_salt, max_downloads, leased_until, now(), now() + make_interval(secs => expire_sec), leased_until
-      from (
-        select *, now() + make_interval(secs => lease_sec) as leased_until from unnest(
+    if (maxBytes !== undefined) await whatIsStored();
+    const fresh = sql`
+        select *, size as bytes, now() + make_interval(secs => lease_sec) as leased_until from unnest(
           ${all.map(({ id }) => id)}::uuid[],
           ${all.map(({ ownerHash }) => ownerHash)}::bytea[],
           ${all.map(({ authHash }) => authHash)}::bytea[],
@@ -66,9 +74,22 @@ export function postgresUploads(db: Database): Uploads {
           ${all.map(({ expireSec }) => expireSec)}::int[],
           ${all.map(({ leaseSec }) => leaseSec)}::int[]
         ) as given (id, owner_hash, auth_hash, salt, size, file_count, password_algo, password_salt, max_downloads,
-          expire_sec, lease_sec)
-      ) as fresh`.execute(db);
-    return all.map(() => undefined);
+          expire_sec, lease_sec)`;
+    const wanted = all.map(({ sizeBytes }) => sizeBytes);
+    const creation = { counter: UPLOADS.counter, maxBytes, wanted, fresh };
+    const rows = await withinCeiling(creation, async (admitted) => {
+      const inserted = await sql<{ id: string }>`
+      with ${admitted}
+      insert into files.uploads (id, state, owner_hash, auth_hash, salt, size, file_count, has_password, password_algo,
+        password_salt, max_downloads, leased_until, created_at, expires_at, due_at, held_bytes)
+      select id, 'pending', owner_hash, auth_hash, salt, size, file_count, password_algo is not null, password_algo,
+        password_salt, max_downloads, leased_until, now(), now() + make_interval(secs => expire_sec), leased_until,
+        held_bytes
+      from admitted returning id`.execute(db);
+      return inserted.rows;
+    });
+    const begun = new Set(rows.map(({ id }) => id));
+    return all.map(({ id }) => (begun.has(id) ? undefined : new NoRoom('STORAGE_MAX_BYTES is reached')));
   });
 
   const publish = batched<string, boolean>(async (ids) => {
@@ -77,20 +98,37 @@ export function postgresUploads(db: Database): Uploads {
         state = 'available',
         leased_until = null,
         created_at = now(),
-        expires_at = now() + (expires_at - created_at),
-        due_at = now() + (expires_at - created_at)
+        expires_at = now() + ${LIFETIME},
+        due_at = now() + ${LIFETIME}
       where id = any(${ids}::uuid[]) and state = 'pending'
       returning id`.execute(db);
     const published = new Set(rows.map(({ id }) => id));
+    if (ids.some((id) => !published.has(id))) for (const id of await publishedBefore(ids)) published.add(id);
     return ids.map((id) => published.has(id));
   });
 
+  const publishedBefore = async (ids: readonly string[]): Promise<string[]> => {
+    const { rows } = await sql<{ id: string }>`
+      select id from files.uploads where id = any(${ids}::uuid[]) and state <> 'pending'`.execute(db);
+    return rows.map(({ id }) => id);
+  };
+
   const find = batchedFind(async (ids) => {
     const { rows } = await sql<UploadRow>`
-      select ${sql.join(COLUMNS.map(sql.ref))}, ${status} as status
+      select ${sql.join(COLUMNS.map(sql.ref))}, ${status} as status,
+        case when octet_length(encrypted_meta) <= ${sql.lit(SMALL_META_LENGTH)} then encrypted_meta end as encrypted_meta,
+        octet_length(encrypted_meta) > ${sql.lit(SMALL_META_LENGTH)} as has_large_meta
       from files.uploads where id = any(${ids}::uuid[]) and state <> 'pending'`.execute(db);
     return rows;
   });
+
+  const largeMeta = batched<string, string | null>(
+    async ([id = '']) => {
+      const row = await db.selectFrom('files.uploads').select('encrypted_meta').where('id', '=', id).executeTakeFirst();
+      return [row?.encrypted_meta ?? null];
+    },
+    { most: 1 },
+  );
 
   const claim = batchedClaims<{ id: string; leaseSec: number }, { id: string; granted: number; count: number }>(
     async (claims) => {
@@ -136,6 +174,7 @@ export function postgresUploads(db: Database): Uploads {
 
     async find(id) {
       const row = await find(id);
+      if (row?.has_large_meta) row.encrypted_meta = await largeMeta(id);
       return row && toUpload(row);
     },
 
@@ -168,7 +207,14 @@ export function postgresUploads(db: Database): Uploads {
     remove: (id) => removeWithBlob(id, ['available', 'expired', 'limit_reached']),
 
     async blobsDeleted(ids) {
-      if (ids.length > 0) await db.deleteFrom('files.blob_deletions').where('id', 'in', ids).execute();
+      if (ids.length === 0) return;
+      await sql`
+        with settled as materialized (
+          select id from files.blob_deletions where id = any(${ids}::uuid[]) order by id for update
+        ), gone as (
+          delete from files.blob_deletions note using settled where note.id = settled.id returning note.held_bytes
+        ), ${returned(UPLOADS.counter)}
+        select`.execute(db);
     },
 
     async check() {
@@ -177,7 +223,11 @@ export function postgresUploads(db: Database): Uploads {
   };
 }
 
-type UploadRow = Pick<Selectable<UploadsTable>, (typeof COLUMNS)[number]> & { status: Upload['status'] };
+type UploadRow = Pick<Selectable<UploadsTable>, (typeof COLUMNS)[number]> & {
+  status: Upload['status'];
+  encrypted_meta: string | null;
+  has_large_meta: boolean | null;
+};
 
 function toUpload(row: UploadRow): Upload {
   const { id, status, owner_hash: ownerHash } = row;

@@ -1,39 +1,35 @@
 import type { Readable } from 'node:stream';
-import { ConfigError } from '@mayfly/shared/config';
-import type { Logger } from '@mayfly/shared/logger';
 import type { Client } from 'minio';
-import { type BlobStore, idOf, nameOf, type StoredBlob } from '../blobs.ts';
-import { prepareBucket } from './bucket.ts';
+import { type BlobStore, idOf, NOTHING_RESERVED, nameOf, type StoredBlob } from '../blobs.ts';
+import { MARKER_PREFIX, MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
+import { assertPrivate, bucketExists, createBucket } from './bucket.ts';
 import { openClient, openPayloadAgent, PATIENCE, type S3Config, type S3Patience } from './connection.ts';
-import { getPayload, putPayload, unavailable } from './payloads.ts';
+import { getPayload, isStored, putPayload, unavailable } from './payloads.ts';
 
 /** Payloads are signed for as long as a slow sender may need until the store has seen the request's head. */
 const SIGNED_FOR_SEC = 3_600;
 const PAGE = 1_000;
+/** Uploads wait for the answer, and health asks for it. */
+const MARKER_ANSWER_MS = 5_000;
 
 /**
- * Blobs as objects of one private bucket, which is made when missing. A payload is one PUT of known length: the store
- * keeps it whole or not at all, and nothing is buffered here. Throws ConfigError when keys or bucket are wrong.
+ * Blobs as objects of one private bucket. A payload is one PUT of known length: the store keeps it whole or not at all, and
+ * nothing is buffered here.
  */
-export async function openS3Blobs(
+export function openS3Blobs(
   config: S3Config,
-  logger: Logger,
   patience: S3Patience = PATIENCE,
-): Promise<BlobStore & AsyncDisposable> {
+): BlobStore & MarkedPlace & AsyncDisposable {
   const bucket = config.S3_BUCKET;
   const client = openClient(config, patience);
   const agent = openPayloadAgent(patience);
-  const prepared = onceDone(() => prepareBucket(client, bucket, config.S3_REGION, agent));
-  await prepared().catch((error: unknown) => {
-    if (error instanceof ConfigError) throw error;
-    logger.warn({ err: error }, 'the S3 store is not there yet; everything else is served meanwhile');
-  });
 
   return {
+    reserve: async () => NOTHING_RESERVED,
+
     async put(id, body, sizeBytes, signal) {
-      await prepared().catch(rejectUnavailable);
       const url = await client.presignedPutObject(bucket, nameOf(id), SIGNED_FOR_SEC);
-      await putPayload(url, body, { sizeBytes, signal, dispatcher: agent, stallMs: patience.stallMs });
+      await putPayload(url, body, { sizeBytes, signal, dispatcher: agent, patience });
     },
 
     async open(id, sizeBytes) {
@@ -51,7 +47,7 @@ export async function openS3Blobs(
     async *list() {
       let page: StoredBlob[] = [];
       try {
-        for await (const { name, lastModified } of client.listObjectsV2(bucket, '', true) as Readable) {
+        for await (const { name, lastModified } of guarded(client.listObjectsV2(bucket, '', true))) {
           const id = idOf(name);
           if (id !== undefined) page.push({ id, modifiedAt: lastModified });
           if (page.length === PAGE) {
@@ -69,7 +65,7 @@ export async function openS3Blobs(
     async endPartials(before, isDryRun) {
       let found = 0;
       try {
-        for await (const { key, initiated } of client.listIncompleteUploads(bucket, '', true) as Readable) {
+        for await (const { key, initiated } of guarded(client.listIncompleteUploads(bucket, '', true))) {
           if (new Date(initiated) >= before) continue;
           found += 1;
           if (!isDryRun) await client.removeIncompleteUpload(bucket, key);
@@ -82,12 +78,43 @@ export async function openS3Blobs(
     },
 
     async check() {
-      await prepared().catch(rejectUnavailable);
       if (!(await client.bucketExists(bucket).catch(rejectUnavailable))) throw unavailable(new Error('no bucket'));
     },
 
+    create: () => createBucket(client, bucket, config.S3_REGION),
+    exists: () => bucketExists(client, bucket),
+    assertPrivate: () => assertPrivate(client, bucket, agent),
+    async markers() {
+      const found: string[] = [];
+      try {
+        for await (const { name } of guarded(client.listObjectsV2(bucket, MARKER_PREFIX, true))) {
+          const id = markerIdOf(name);
+          if (id !== undefined) found.push(id);
+        }
+      } catch (error) {
+        throw unavailable(error);
+      }
+      return found;
+    },
+    async bears(id) {
+      const url = await client.presignedUrl('HEAD', bucket, markerName(id), SIGNED_FOR_SEC);
+      return isStored(url, agent, Math.min(patience.answerMs, MARKER_ANSWER_MS));
+    },
+    async mark(id) {
+      await client.putObject(bucket, markerName(id), MARKER_TEXT).catch(rejectUnavailable);
+    },
+    async unmark(id) {
+      await client.removeObject(bucket, markerName(id)).catch(rejectUnavailable);
+    },
+    markerFreshMs: 10_000, // a bucket does not go away by itself, as a folder does that is not mounted
+
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
+}
+
+/** The library reports a fault to a list even when nobody reads it any more. */
+function guarded(list: unknown): Readable {
+  return (list as Readable).on('error', () => {}); // whoever reads it gets it as well
 }
 
 /** Resolves with those that could not be deleted. */
@@ -109,16 +136,4 @@ function keyOf(problem: object | null | undefined): string[] {
 
 function rejectUnavailable(error: unknown): never {
   throw unavailable(error);
-}
-
-/** Runs the work until it has succeeded once; callers at the same time share one run. */
-function onceDone(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
 }

@@ -7,35 +7,40 @@ import { unavailable } from './payloads.ts';
 /** What S3 answers when the keys or what they may do are wrong; more tries do not help. */
 const REFUSED = ['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'AccessDenied', 'Forbidden'];
 
-/**
- * Makes sure that the bucket is there and that nobody reads it without a key. Throws ConfigError when the operator has to
- * do something, Unavailable when the store does not answer.
- */
-export async function prepareBucket(client: Client, bucket: string, region: string, dispatcher: Dispatcher) {
-  try {
-    if (!(await client.bucketExists(bucket))) await createBucket(client, bucket, region);
-    await assertPrivate(client, bucket, dispatcher);
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    if (error instanceof S3Error && REFUSED.includes(String(error.code))) {
-      throw new ConfigError('The S3 store refuses S3_ACCESS_KEY and S3_SECRET_KEY for the bucket S3_BUCKET.', {
-        cause: error,
-      });
-    }
-    throw unavailable(error);
-  }
+/** Whether the bucket is there. Throws ConfigError when the keys are wrong, Unavailable when the store does not answer. */
+export function bucketExists(client: Client, bucket: string): Promise<boolean> {
+  return client.bucketExists(bucket).catch(rejectInWords);
 }
 
-async function createBucket(client: Client, bucket: string, region: string) {
+/** Makes the bucket; fine when it is there. */
+export async function createBucket(client: Client, bucket: string, region: string): Promise<void> {
+  if (await bucketExists(client, bucket)) return;
   try {
     await client.makeBucket(bucket, region);
   } catch (error) {
-    if (!(await client.bucketExists(bucket))) throw error; // else another replica made it at the same time
+    if (!(await bucketExists(client, bucket))) rejectInWords(error); // else another replica made it at the same time
   }
 }
 
-/** Asks for the list and for one payload as a stranger would: an S3 vendor's own ways to make a bucket public are many. */
-async function assertPrivate(client: Client, bucket: string, dispatcher: Dispatcher) {
+/**
+ * Asks for the list and for one payload as a stranger would: an S3 vendor's own ways to make a bucket public are many. Throws
+ * ConfigError when one of them is answered.
+ */
+export async function assertPrivate(client: Client, bucket: string, dispatcher: Dispatcher): Promise<void> {
+  await askAsStranger(client, bucket, dispatcher).catch(rejectInWords);
+}
+
+function rejectInWords(error: unknown): never {
+  if (error instanceof ConfigError) throw error;
+  if (error instanceof S3Error && REFUSED.includes(String(error.code))) {
+    throw new ConfigError('The S3 store refuses S3_ACCESS_KEY and S3_SECRET_KEY for the bucket S3_BUCKET.', {
+      cause: error,
+    });
+  }
+  throw unavailable(error);
+}
+
+async function askAsStranger(client: Client, bucket: string, dispatcher: Dispatcher) {
   const probe = `${randomUUID()}.bin`; // named as a payload, so that the janitor finds one that a crash leaves
   await client.putObject(bucket, probe, Buffer.from('probe'), 5);
   try {

@@ -13,15 +13,18 @@ export type S3Config = {
   S3_SECRET_KEY: string;
 };
 
+/** A payload that nobody takes is not read ahead: the system's own buffers are enough. Decision 88. */
+const READ_ONLY_WHAT_IS_TAKEN = { highWaterMark: undefined, readableHighWaterMark: 0 };
+
 /** How long the store may be silent. Tests set these; everybody else has the defaults. */
 export type S3Patience = {
-  /** For a small request, and for the answer to a payload that has been sent or asked for. */
+  /** For a small request, for the head of a payload, and for the answer to one of a few bytes. */
   answerMs: number;
-  /** While a payload flows: without taking or giving a byte. */
+  /** While a payload flows: without giving a byte, or without taking one when it was given much. */
   stallMs: number;
 };
 
-export const PATIENCE: S3Patience = { answerMs: 10_000, stallMs: 60_000 };
+export const PATIENCE: S3Patience = { answerMs: 10_000, stallMs: 30_000 };
 
 /**
  * The library's client, for all that is small: signing, bucket, bulk deletes, listing. Its requests end when the store is
@@ -53,8 +56,8 @@ export function openClient(config: S3Config, { answerMs }: S3Patience): Client {
 export function openPayloadAgent({ answerMs, stallMs }: S3Patience): Agent {
   return new Agent({
     pipelining: 1,
-    connectTimeout: 5_000,
-    headersTimeout: Math.max(answerMs, stallMs),
+    connect: { timeout: 5_000, ...READ_ONLY_WHAT_IS_TAKEN },
+    headersTimeout: answerMs,
     bodyTimeout: stallMs,
     keepAliveTimeout: 4_000, // shorter than the store's own: a request must not meet a connection that is just closing
     keepAliveMaxTimeout: 4_000,

@@ -1,39 +1,46 @@
 import { Readable } from 'node:stream';
 import { Unavailable } from '@mayfly/shared/errors';
 import { type Dispatcher, request } from 'undici';
-import { LengthMismatch } from '../blobs.ts';
+import { KeptWaiting, LengthMismatch } from '../blobs.ts';
+import type { S3Patience } from './connection.ts';
 
-type Putting = { sizeBytes: number; signal: AbortSignal; dispatcher: Dispatcher; stallMs: number };
+type Putting = { sizeBytes: number; signal: AbortSignal; dispatcher: Dispatcher; patience: S3Patience };
+
+/** How fast the slowest store puts away what it was sent: it may be silent while it does. */
+const PUT_AWAY_BYTES_PER_MS = 40_000;
 
 /**
- * One PUT of exactly `sizeBytes` bytes to a signed address. A store that takes no byte for `stallMs` is given up
- * (Unavailable); what the sender does wrong stays the sender's error.
+ * One PUT of exactly `sizeBytes` bytes to a signed address. A store that neither takes a byte nor answers is given up
+ * (Unavailable), the sooner the less it was given; what the sender does wrong stays the sender's error.
  */
 export async function putPayload(
   url: string,
   body: AsyncIterable<Buffer>,
-  { sizeBytes, signal, dispatcher, stallMs }: Putting,
+  { sizeBytes, signal, dispatcher, patience: { answerMs, stallMs } }: Putting,
 ): Promise<void> {
   const stalled = new AbortController();
   const sender = { error: undefined as unknown };
+  let timer: NodeJS.Timeout | undefined;
+  let received = 0;
+  const watchStore = () => {
+    const patienceMs = Math.min(answerMs + received / PUT_AWAY_BYTES_PER_MS, Math.max(answerMs, stallMs));
+    timer = setTimeout(() => stalled.abort(new Error('the store takes no more bytes and does not answer')), patienceMs);
+  };
   const watched = async function* () {
-    let timer: NodeJS.Timeout | undefined;
-    let received = 0;
     try {
       for await (const chunk of body) {
         received += chunk.length;
         if (received > sizeBytes) throw new LengthMismatch();
         // Whoever asks for the next chunk has taken this one: the time in between is the store's.
-        timer = setTimeout(() => stalled.abort(new Error('the store takes no more bytes')), stallMs);
+        watchStore();
         yield chunk;
         clearTimeout(timer);
       }
       if (received !== sizeBytes) throw new LengthMismatch();
+      watchStore(); // now it is to answer
     } catch (error) {
       sender.error = error;
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   };
   try {
@@ -42,6 +49,7 @@ export async function putPayload(
       headers: { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' },
       body: watched() as unknown as Readable, // any async iterable is a body to undici
       signal: AbortSignal.any([signal, stalled.signal]),
+      headersTimeout: 0, // watched here
       dispatcher,
     });
     await answer.body.dump();
@@ -49,24 +57,36 @@ export async function putPayload(
   } catch (error) {
     signal.throwIfAborted();
     throw sender.error ?? unavailable(error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
 /**
- * Reads a signed address with back-pressure, or undefined when there is nothing (404); Unavailable when it has another size. Destroying the stream ends the
- * connection to the store and is no error; a store that breaks off is.
+ * Reads a signed address with back-pressure, or undefined when there is nothing (404); Unavailable when it has another size.
+ * Destroying the stream ends the connection to the store and is no error; a store that breaks off is.
  */
 export function getPayload(url: string, dispatcher: Dispatcher, sizeBytes?: number): Promise<Readable | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Readable | undefined>();
   const { origin, pathname, search } = new URL(url);
+  const turns = takeTurns();
   let exchange: Dispatcher.DispatchController | undefined;
   const payload = new Readable({
-    highWaterMark: 256 * 1024,
-    read: () => exchange?.resume(),
+    highWaterMark: 0,
+    read() {
+      turns.asks();
+      exchange?.resume();
+    },
     destroy(error, done) {
       exchange?.abort(error ?? new Error('nobody reads the payload any more'));
       done(error);
     },
+  });
+  payload.on('error', () => {}); // it may fail while its caller awaits something else: `errored` keeps it
+  // Whoever stops taking stops the store with the same piece, not one later.
+  payload.on('pause', () => {
+    turns.stalls();
+    exchange?.pause();
   });
   let status = 0;
   dispatcher.dispatch(
@@ -84,20 +104,77 @@ export function getPayload(url: string, dispatcher: Dispatcher, sizeBytes?: numb
         if (status === 200) resolve(payload);
       },
       onResponseData(controller, chunk) {
-        if (status === 200 && !payload.push(chunk)) controller.pause();
+        turns.given();
+        if (status === 200 && !payload.push(chunk)) {
+          turns.stalls();
+          controller.pause();
+        }
       },
       onResponseEnd() {
         if (status === 200) payload.push(null);
         else if (status === 404) resolve(undefined);
         else reject(unavailable(new Error(`the store answered ${status}`)));
       },
-      onResponseError(_controller, error) {
-        if (status !== 200) reject(unavailable(error));
-        else if (!payload.destroyed) payload.destroy(error);
+      onResponseError(_controller, cause) {
+        if (status !== 200) reject(unavailable(cause));
+        else if (payload.destroyed) return;
+        else if (turns.isStoreKept()) payload.destroy(new KeptWaiting('The S3 store was kept waiting', { cause }));
+        else payload.destroy(unavailable(cause));
       },
     },
   );
   return promise;
+}
+
+/** A reader that takes nothing for this long keeps the store waiting. Shorter pauses are a line that is slower than the store's. */
+const KEPT_MS = 1_000;
+/** Bytes that come at once were on their way; those that were waited for come from a store that is there. */
+const WAITED_MS = 100;
+
+/**
+ * Who waits for whom. A connection that broke while the reader stalled is noticed only when the reader goes on and what was
+ * on its way has been read. So a reader that stalled has kept the store waiting until the store was waited for again.
+ */
+function takeTurns() {
+  let askedAt = performance.now();
+  let stalledAt: number | undefined;
+  let wasKept = false;
+  let hasBegun = false; // until then it is the service that takes its time
+  const hasWaited = () => performance.now() - askedAt >= WAITED_MS;
+  const isStalled = () => hasBegun && stalledAt !== undefined && performance.now() - stalledAt >= KEPT_MS;
+  return {
+    asks() {
+      wasKept ||= isStalled();
+      hasBegun = true;
+      if (stalledAt === undefined) return;
+      stalledAt = undefined;
+      askedAt = performance.now();
+    },
+    given() {
+      if (hasWaited()) wasKept = false;
+      askedAt = performance.now();
+    },
+    stalls() {
+      stalledAt ??= performance.now();
+    },
+    isStoreKept: () => isStalled() || (wasKept && !hasWaited()),
+  };
+}
+
+/** Whether a signed HEAD finds the object. */
+export async function isStored(url: string, dispatcher: Dispatcher, answerMs: number): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(url, {
+      method: 'HEAD',
+      dispatcher,
+      signal: AbortSignal.timeout(answerMs),
+    });
+    await body.dump();
+    if (statusCode === 200 || statusCode === 404) return statusCode === 200;
+    throw new Error(`the store answered ${statusCode}`);
+  } catch (error) {
+    throw unavailable(error);
+  }
 }
 
 export function unavailable(cause: unknown): Unavailable {

@@ -1,5 +1,6 @@
 import { errorAnswers, Ok } from '@mayfly/shared/answers';
-import { Token } from '@mayfly/shared/fields';
+import { HttpError } from '@mayfly/shared/errors';
+import { TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
@@ -13,10 +14,10 @@ export function deleteUpload(app: App, { uploads, blobs, logger, funnel }: Files
     tags: ['uploads'],
     summary: 'Delete the upload, in any state',
     params: Type.Object({ id: Type.String() }),
-    response: { 200: Ok, ...errorAnswers({ 401: badOwnerToken(), 404: uploadNotFound() }) },
+    response: { 200: Ok, ...errorAnswers({ 401: badOwnerToken(), 404: uploadNotFound(), 413: new HttpError(413) }) },
   };
   const config = { docs: { headers: Type.Object({ 'X-Owner-Token': Token('the owner token') }) } };
-  app.delete('/api/upload/:id', { schema, config }, async (request) => {
+  app.delete('/api/upload/:id', { schema, config, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
     const upload = await findUpload(uploads, request.params.id);
     if (!tokenMatches(request.headers['x-owner-token'], upload.ownerHash)) throw badOwnerToken();
     if (!(await uploads.remove(upload.id))) throw uploadNotFound();

@@ -1,9 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorAnswers } from '@mayfly/shared/answers';
+import { cutOff } from '@mayfly/shared/cut-off';
 import { serviceUnavailable } from '@mayfly/shared/errors';
 import { Token } from '@mayfly/shared/fields';
 import { recordUse } from '@mayfly/shared/telemetry/funnel';
 import { tokenMatches } from '@mayfly/shared/tokens';
+import { KeptWaiting } from '@mayfly/store/blobs';
 import type { AvailableUpload } from '@mayfly/store/uploads';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
@@ -12,6 +15,8 @@ import { assertAvailable, findUpload } from '../find-upload.ts';
 import { keepLease, LEASE_SEC } from '../lease.ts';
 
 const Payload = Type.Unsafe<Readable>({ type: 'string', format: 'binary', description: 'the encrypted payload' });
+
+type Reply = { raw: ServerResponse; removeHeader: (name: string) => unknown };
 
 /** Contract: GET /api/download/<id>. Counts once, when the payload is open and about to flow. */
 export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps) {
@@ -38,15 +43,19 @@ export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps
     if (!tokenMatches(request.headers['x-auth-token'], upload.authHash)) throw badAuthToken();
 
     const payload = await openPayload(upload);
+    payload.once('error', (err) => logger.error({ err }, 'a payload broke off at the blob store'));
     try {
+      assertWhole(payload);
       const count = await uploads.claimDownload(upload.id, LEASE_SEC);
       if (count === 0) await refuse(upload.id);
       recordUse(funnel, count, upload.maxDownloads);
+      if (payload.destroyed) await giveBack(upload.id);
+      assertWhole(payload);
     } catch (error) {
       payload.destroy();
       throw error;
     }
-    deliver(upload.id, payload);
+    deliver(upload, payload, reply);
 
     return reply
       .headers({
@@ -71,16 +80,39 @@ export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps
     throw uploadGone();
   }
 
-  /** Keeps the sweep away while bytes flow, and gives the download back when the blob store breaks off. */
-  function deliver(id: string, payload: Readable) {
-    const endLease = keepLease(uploads, id, logger);
-    payload.once('close', endLease);
-    payload.once('error', (err) => {
-      logger.error({ err }, 'a download broke off at the blob store');
-      uploads
-        .returnDownload(id)
-        .then(() => funnel('given_back'))
-        .catch((error: unknown) => logger.warn({ err: error }, 'a download was not given back'));
+  /** It may have broken off while the database was asked. */
+  function assertWhole(payload: Readable) {
+    if (payload.destroyed) throw serviceUnavailable(payload.errored);
+  }
+
+  /** Keeps the sweep away while bytes flow, and gives the download back when the blob store breaks off. Decision 20. */
+  function deliver({ id, sizeBytes }: AvailableUpload, payload: Readable, reply: Reply) {
+    const { socket } = reply.raw.req;
+    const writtenBefore = socket.bytesWritten;
+    payload.once('close', keepLease(uploads, id, logger));
+    payload.once('error', (error) => {
+      if (reply.raw.headersSent) cutOff(reply.raw, 'store');
+      else takeHeadBack(reply);
+      const isMostDelivered = socket.bytesWritten - writtenBefore > sizeBytes / 2;
+      if (!isMostDelivered && !(error instanceof KeptWaiting)) void giveBack(id);
     });
+  }
+
+  async function giveBack(id: string) {
+    try {
+      await uploads.returnDownload(id);
+      funnel('given_back');
+    } catch (err) {
+      // Nothing else can be done: the recipient has lost a download to two faults at once.
+      logger.warn({ err }, 'a download was not given back');
+    }
+  }
+}
+
+/** Nothing was sent: the answer becomes a 503, which is no payload. */
+function takeHeadBack(reply: Reply) {
+  for (const name of ['content-type', 'content-length', 'x-file-count']) {
+    reply.removeHeader(name);
+    reply.raw.removeHeader(name);
   }
 }

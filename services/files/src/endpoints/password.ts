@@ -1,6 +1,6 @@
 import { errorAnswers, Ok } from '@mayfly/shared/answers';
-import { invalidRequest } from '@mayfly/shared/errors';
-import { Token } from '@mayfly/shared/fields';
+import { HttpError, invalidRequest } from '@mayfly/shared/errors';
+import { TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
@@ -22,10 +22,11 @@ export function password(app: App, { uploads }: FilesDeps) {
         401: wrongPassword(),
         404: uploadNotFound(),
         410: [uploadGoneFor('expired'), uploadGoneFor('limit_reached')],
+        413: new HttpError(413),
       }),
     },
   };
-  app.post('/api/password/:id', { schema }, async (request) => {
+  app.post('/api/password/:id', { schema, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
     const upload = await findUpload(uploads, request.params.id);
     if (upload.status !== 'available') throw upload.hasPassword ? uploadGoneFor(upload.status) : notPasswordProtected();
     if (!upload.password) throw notPasswordProtected();

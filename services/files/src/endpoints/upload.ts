@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { errorAnswers } from '@mayfly/shared/answers';
-import { problemsByField } from '@mayfly/shared/app';
+import { awaitsContinue, problemsByField } from '@mayfly/shared/app';
 import { clientGone } from '@mayfly/shared/client-gone';
-import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired, serviceUnavailable } from '@mayfly/shared/errors';
+import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired, NoRoom } from '@mayfly/shared/errors';
 import { canonicalBase64url, Id } from '@mayfly/shared/fields';
 import { hashToken } from '@mayfly/shared/tokens';
 import { LengthMismatch } from '@mayfly/store/blobs';
 import type { NewUpload } from '@mayfly/store/uploads';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
-import { FILE_TOO_LARGE } from '../errors.ts';
+import { FILE_TOO_LARGE, noRoomForUpload } from '../errors.ts';
 import { keepLease, LEASE_SEC } from '../lease.ts';
+import { publish } from '../publish.ts';
 import { readHeaders, type UploadHeaders, uploadHeaders } from './upload-headers.ts';
 
 /** Contract: POST /api/upload. Nothing exists for anyone until the last byte is stored. */
@@ -30,6 +31,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
       bodyLimit: limits.MAX_FILE_SIZE,
       config: {
         tooLarge: FILE_TOO_LARGE,
+        continuesItself: true, // when there is room for the body
         docs: { headers: headersSchema, consumes: 'application/octet-stream' },
       },
       schema: {
@@ -42,6 +44,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
             400: [invalidRequest({ 'X-Salt': ['is required'] }), invalidRequest(LENGTH_MISMATCH)],
             411: lengthRequired(),
             413: new HttpError(413, FILE_TOO_LARGE),
+            507: noRoomForUpload(),
           }),
         },
       },
@@ -58,19 +61,22 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
       handler: async (request, reply) => {
         const upload = request.getDecorator<NewUpload>('newUpload');
         const { id, sizeBytes } = upload;
-        await uploads.begin(upload, LEASE_SEC);
+        using _room = await blobs.reserve(id, sizeBytes).catch(withoutRoom);
+        await uploads.begin(upload, LEASE_SEC).catch(withoutRoom);
+        if (awaitsContinue(request)) reply.raw.writeContinue();
         funnel('started');
         const endLease = keepLease(uploads, id, logger);
+        const senderGone = clientGone(reply.raw);
         try {
           const body = request.raw.iterator({ destroyOnReturn: false });
-          await blobs.put(id, body, sizeBytes, clientGone(reply.raw));
-          if (!(await uploads.publish(id))) throw serviceUnavailable(new Error('the upload was reaped on its way'));
+          await blobs.put(id, body, sizeBytes, senderGone);
+          await publish(uploads, id, senderGone);
           funnel('finished');
         } catch (error) {
           funnel('aborted');
           await takeBack(id, request.raw.complete && !(error instanceof LengthMismatch));
           if (error instanceof LengthMismatch || request.raw.errored) throw invalidRequest(LENGTH_MISMATCH);
-          throw error;
+          return withoutRoom(error);
         } finally {
           endLease();
         }
@@ -83,6 +89,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
   async function takeBack(id: string, wasWhole: boolean) {
     try {
       await uploads.abandon(id);
+      if (wasWhole) await uploads.remove(id); // it may have become available, though nobody was told
       const failed = await blobs.delete([id]);
       if (failed.length === 0 && !wasWhole) await uploads.blobsDeleted([id]);
     } catch (err) {
@@ -90,6 +97,10 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
       logger.warn({ err }, 'an upload that failed is left to the sweep');
     }
   }
+}
+
+function withoutRoom(error: unknown): never {
+  throw error instanceof NoRoom ? noRoomForUpload(error) : error;
 }
 
 function toNewUpload(id: string, headers: UploadHeaders): NewUpload {

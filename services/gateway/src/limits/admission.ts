@@ -1,11 +1,31 @@
 import { RateLimiterRes } from 'rate-limiter-flexible';
 
+/** A name that is an HMAC already. Around midnight there is an old one, too, under the key of the day that ends. */
+export type Name = { name: string; old: string };
+
+/** What is asked about wrong tokens: whose attempt this is, at which item. Decision 79. */
+export type Guard = {
+  /** Whether this process has no other attempt under way in these networks: then it is not worth reserving. */
+  isAlone: boolean;
+  /** The networks that the client is in, the narrowest first, each with the wrong tokens that it may send. */
+  networks: (Name & { max: number })[];
+  /** Which of them is known to the item's budget as one guesser. */
+  guesser: number;
+  /** The item's budget, how long its day lasts, and when it may be forgotten. */
+  item: string;
+  endsInMs: number;
+  expireSec: number;
+};
+
 /** What a request asks for besides its place in the window. Keys are HMACs already. */
 export type Claims = {
+  /** The log of the client's requests; without it the request has its place already. */
+  rate?: Name;
+  /** Whether the new names count, should neither exist. */
+  isSwitched?: boolean;
   /** Bytes that the request wants to store, and when the day's count may be forgotten. */
   quota?: { key: string; bytes: number; expireSec: number };
-  /** The count of wrong tokens of this client for this item. */
-  failuresKey?: string;
+  guard?: Guard;
 };
 
 export type Limits = {
@@ -17,24 +37,45 @@ export type Limits = {
   /** Wrong tokens for one item from one client; 0 is no limit. */
   failuresMax: number;
   failuresWindowMs: number;
+  /** Wrong tokens for one item from all clients in a UTC day; 0 is no limit. */
+  itemFailuresMax: number;
 };
+
+/** What was decided: requests in the window, wait, quota exceeded, locked for, attempts to be waited for, reserved. */
+export type Decision = readonly [number, number, number, number, number, number];
 
 /** The library's result with what else was decided in the same step. */
 export class Admission extends RateLimiterRes {
   readonly isQuotaExceeded: boolean;
   /** How long the item is locked for this client, in milliseconds; 0 when it is not. */
   readonly lockedMs: number;
-  /** Where bytes were reserved, and thus where they are given back. */
+  /** Whether an attempt was reserved, under which name. */
+  readonly isReserved: boolean;
+  /** Whether it depends on attempts that are under way. */
+  readonly mustWait: boolean;
+  /** Where bytes and attempts were reserved, and thus where they are given back. */
   readonly keptBy: 'redis' | 'memory';
+  readonly owner: string;
 
   constructor(
     keptBy: Admission['keptBy'],
     limits: Limits,
-    [count, waitMs, isQuotaExceeded, lockedMs]: readonly [number, number, number, number],
+    [count, waitMs, isQuotaExceeded, lockedMs, mustWait, isReserved]: Decision,
+    owner = '',
   ) {
     super(Math.max(limits.max - count, 0), waitMs, count, count === 1);
     this.keptBy = keptBy;
     this.isQuotaExceeded = isQuotaExceeded === 1;
     this.lockedMs = lockedMs;
+    this.mustWait = mustWait === 1;
+    this.isReserved = isReserved === 1;
+    this.owner = owner;
+  }
+
+  /** The same decision about a request that has its place in the window already. */
+  at(count: number, waitMs: number, limits: Limits): Admission {
+    const { keptBy, isQuotaExceeded, lockedMs, mustWait, isReserved, owner } = this;
+    const decision = [isQuotaExceeded, lockedMs, mustWait, isReserved].map(Number) as [number, number, number, number];
+    return new Admission(keptBy, limits, [count, waitMs, ...decision], owner);
   }
 }

@@ -1,33 +1,49 @@
 import type { Redis } from '@mayfly/shared/redis';
 
-/** After a fault nothing is asked for this long, so that a hung Redis costs one request its time-out and the rest nothing. */
-const PAUSE_MS = 1_000;
+/** One slow answer is no outage. */
+const FAULTS_IN_A_ROW = 2;
 
 export type Breaker = {
   /** Rejects at once while Redis is away; runs the command otherwise. */
   run<T>(command: () => Promise<T>): Promise<T>;
+  /** Runs the command even so: what a timer asks, so that no request has to find out. Never rejects. */
+  probe(command: () => Promise<unknown>): Promise<void>;
 };
 
 /** Tells `onChange` once when Redis goes away and once when it is back. */
 export function breaker(redis: Pick<Redis, 'status'>, onChange: (isUp: boolean) => void): Breaker {
-  let pausedUntil = 0;
+  let faults = 0;
   let isUp = true;
   const report = (now: boolean) => {
     if (now !== isUp) onChange(now);
     isUp = now;
   };
+  const attempt = async <T>(command: () => Promise<T>): Promise<T> => {
+    if (redis.status !== 'ready') {
+      report(false);
+      throw new Error('Redis is not connected');
+    }
+    try {
+      const result = await command();
+      faults = 0;
+      return result;
+    } catch (error) {
+      faults += 1;
+      if (faults >= FAULTS_IN_A_ROW) report(false);
+      throw error;
+    }
+  };
   return {
     async run(command) {
-      if (performance.now() < pausedUntil) throw new Error('Redis is being left alone after a fault');
+      if (!isUp) throw new Error('Redis is away');
+      return attempt(command);
+    },
+    async probe(command) {
       try {
-        if (redis.status !== 'ready') throw new Error('Redis is not connected');
-        const result = await command();
+        await attempt(command);
         report(true);
-        return result;
-      } catch (error) {
-        pausedUntil = performance.now() + PAUSE_MS;
-        report(false);
-        throw error;
+      } catch {
+        // Asked again soon; the change is reported already.
       }
     },
   };

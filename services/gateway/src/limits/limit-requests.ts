@@ -1,13 +1,15 @@
-import type { ServerResponse } from 'node:http';
 import { HttpError } from '@mayfly/shared/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../deps.ts';
-import { type BodyLimits, chargedBytes, largestBody } from './charge.ts';
+import type { BodyLimits, Route } from '../routes.ts';
+import { chargedBytes } from './charge.ts';
+import { cutOff } from './cut-off.ts';
+import { settleAttempt } from './held-answer.ts';
 import type { RequestLimits, Ticket } from './limits.ts';
 
 /**
  * Counts every request below /api but the health check, before its body is read, and says so on every answer (RateLimit
- * fields of draft-ietf-httpapi-ratelimit-headers). Decisions 8, 13 and 15.
+ * fields of draft-ietf-httpapi-ratelimit-headers). Decisions 8, 13 and 79.
  */
 export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimits) {
   const { limits } = requests;
@@ -19,9 +21,10 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
     if (!isCounted(url)) return;
     const { route } = config;
     const { id } = request.params as { id?: string };
+    const mostBytes = route?.largestBody(sizes) ?? 0;
     const ticket = await requests.admit({
       address: request.ip,
-      bytes: route?.isCharged ? chargedBytes(request, largestBody(route.url, sizes)) : 0,
+      bytes: route?.isCharged ? chargedBytes(request, mostBytes) : 0,
       item: route?.isGuarded ? id?.toLowerCase() : undefined,
     });
     if (limits.max > 0) {
@@ -30,8 +33,18 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
       reply.header('ratelimit', `"requests";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
     }
     assertAdmitted(ticket);
-    if (route?.isCharged) settleWithAnswer(ticket, request, reply);
-    if (route?.isGuarded) countWrongToken(ticket, reply.raw);
+    if (!route) return;
+    const isTooLarge = Number(request.headers['content-length']) > mostBytes;
+    // Whoever has left while waiting must not spend a download or a view.
+    if (isTooLarge || request.raw.socket.destroyed) {
+      await Promise.all([ticket.giveBack(), ticket.refund()]);
+      throw isTooLarge ? tooLarge(route) : tooMany('Too many requests', 0);
+    }
+    if (route.isCharged) settleWithAnswer(ticket, request, reply);
+    if (route.isGuarded) {
+      settleAttempt(ticket, request.raw, reply.raw, (lockedMs) => tooMany('Too many requests', lockedMs));
+    }
+    cutOff(request.raw, reply.raw, mostBytes, () => tooLarge(route));
   });
 }
 
@@ -40,11 +53,13 @@ function isCounted(url: string | undefined): boolean {
   return url === undefined || (url.startsWith('/api/') && url !== '/api/health' && !url.startsWith('/api/docs'));
 }
 
-function assertAdmitted({ admission, isLimited, msToMidnight }: Ticket) {
+function assertAdmitted({ admission, isLimited, lockedMs, msToMidnight }: Ticket) {
   if (isLimited) throw tooMany('Too many requests', admission.msBeforeNext);
-  if (admission.lockedMs > 0) throw tooMany('Too many requests', admission.lockedMs);
+  if (lockedMs > 0) throw tooMany('Too many requests', lockedMs);
   if (admission.isQuotaExceeded) throw tooMany('Upload quota exceeded', msToMidnight);
 }
+
+const tooLarge = (route: Route) => new HttpError(413, route.tooLarge);
 
 function tooMany(sentence: string, waitMs: number): HttpError {
   const headers = { 'retry-after': String(Math.max(Math.ceil(waitMs / 1000), 1)) };
@@ -59,13 +74,4 @@ function settleWithAnswer(ticket: Ticket, request: FastifyRequest, reply: Fastif
     const isStored = headersSent ? statusCode < 400 : request.raw.complete;
     if (!isStored) void ticket.giveBack();
   });
-}
-
-/** A wrong token is noted while its 401 leaves, so that the next guess finds it, whichever replica it meets. */
-function countWrongToken(ticket: Ticket, response: ServerResponse) {
-  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
-  response.writeHead = ((...args: unknown[]) => {
-    if (args[0] === 401) void ticket.fail();
-    return writeHead(...args);
-  }) as ServerResponse['writeHead']; // all its forms begin with the status
 }

@@ -2,17 +2,20 @@ import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { limitSettings } from '@mayfly/shared/settings';
-import { Admission, type Limits } from './admission.ts';
+import { Admission, type Claims, type Limits } from './admission.ts';
+import { Attempts } from './attempts.ts';
 import { breaker } from './breaker.ts';
-import { clientOf } from './client-address.ts';
+import { clientOf, networksOf } from './client-address.ts';
+import { dailyNames, dateOf, daySecondsLeft, msToMidnight, nameFrom, ofDay } from './daily-names.ts';
 import { MemoryAdmission } from './memory-admission.ts';
 import { RedisAdmission } from './redis-admission.ts';
 import { pseudonym, sharedKeys } from './shared-keys.ts';
+import { WaitingRoom } from './waiting.ts';
 
-const DAY_MS = 86_400_000;
-/** A day's key and counts outlive their day by this much, for what is given back after midnight. */
-const GRACE_SEC = 300;
-const LIMITER_KEY = 'mayfly:limiter-key';
+/** How often a gateway asks Redis, beside its requests, whether it is there and which keys count. */
+const CHECK_MS = 1_000;
+/** When it is worth trying again after one's attempts under way took too long. */
+const TRY_AGAIN_MS = 1_000;
 
 type Request = {
   address: string;
@@ -25,12 +28,19 @@ type Request = {
 export type Ticket = {
   admission: Admission;
   isLimited: boolean;
+  /** How long this item is locked for this client; 0 when it is not. */
+  lockedMs: number;
   /** Until the day's bytes begin anew. */
   msToMidnight: number;
   /** The request failed: its bytes are given back. */
   giveBack(): Promise<void>;
-  /** The token was wrong: one more for this client and item. Decision 15. */
-  fail(): Promise<void>;
+  /**
+   * The token was wrong: one more for this client and item. Resolves when it is noted, or cannot be, with 0; or with how long the
+   * item is locked, in milliseconds, when others were quicker. Decision 79.
+   */
+  fail(): Promise<number>;
+  /** It was not: the attempt does not count. */
+  refund(): Promise<void>;
 };
 
 export type RequestLimits = {
@@ -39,7 +49,7 @@ export type RequestLimits = {
   keyOf(address: string): Promise<string>;
 };
 
-/** Rate limit, quota and guessing: one decision per request, shared by all replicas. Decisions 12, 13 and 15. */
+/** Rate limit, quota and guessing: one decision per request, shared by all replicas. Decisions 12, 13, 79 and 80. */
 export function requestLimits(options: {
   redis: Redis;
   settings: Config<typeof limitSettings>;
@@ -53,6 +63,7 @@ export function requestLimits(options: {
     quotaBytes: settings.UPLOAD_QUOTA_BYTES,
     failuresMax: settings.TOKEN_FAILURES_MAX,
     failuresWindowMs: settings.TOKEN_FAILURES_WINDOW_SEC * 1000,
+    itemFailuresMax: settings.TOKEN_FAILURES_ITEM_MAX,
   };
   const health = breaker(redis, (isUp) => {
     if (isUp) logger.info('limits are shared through Redis again');
@@ -61,73 +72,94 @@ export function requestLimits(options: {
   const memory = new MemoryAdmission(limits);
   const shared = new RedisAdmission({ redis, limits, breaker: health, insurance: memory });
   const keys = sharedKeys(redis, health);
-  let today = '';
+  const namingAt = dailyNames(keys, Math.max(limits.windowMs, limits.failuresWindowMs));
+  const attempts = new Attempts({ limits, namingAt, shared, memory, logger, now });
+  const waiting = new WaitingRoom<Admission>();
 
-  /** The key of the UTC day; yesterday's is forgotten. */
-  const quotaKeyName = (time: number) => {
-    const name = `mayfly:quota-key:${new Date(time).toISOString().slice(0, 10)}`;
-    if (today && today !== name) keys.forget(today);
-    today = name;
-    return name;
-  };
+  const check = () => health.probe(() => Promise.all([keys.check(), shared.stayAlive()]));
+  const timer = setInterval(check, CHECK_MS).unref();
+  redis.on('ready', check);
+  redis.once('end', () => clearInterval(timer));
 
   async function quotaOf(client: string, bytes: number, time: number) {
-    const expireSec = Math.ceil((DAY_MS - (time % DAY_MS)) / 1000) + GRACE_SEC;
-    const name = quotaKeyName(time);
-    const key = pseudonym(await keys.get(name, expireSec), client);
-    return { key: `${name.replace('-key', '')}:${key}`, bytes, expireSec };
+    const expireSec = daySecondsLeft(time);
+    const day = dateOf(time);
+    const key = pseudonym(await keys.get(`mayfly:quota-key:${day}`, expireSec), client);
+    return { key: `mayfly:quota:${day}:${key}`, bytes, expireSec };
   }
-
-  const keyOf = async (client: string) => `mayfly:rate:${pseudonym(await keys.get(LIMITER_KEY), client)}`;
 
   return {
     limits,
-    keyOf: (address) => keyOf(clientOf(address)),
+    async keyOf(address) {
+      const naming = await namingAt(now());
+      return ofDay(nameFrom('mayfly:rate:', naming.pseudonymOf(clientOf(address))), naming.isSwitched);
+    },
 
     async admit({ address, bytes, item }) {
-      const client = clientOf(address);
       const time = now();
-      const quota = bytes > 0 && limits.quotaBytes > 0 ? await quotaOf(client, bytes, time) : undefined;
       const isGuarded = item !== undefined && limits.failuresMax > 0;
-      const failuresKey = isGuarded
-        ? `mayfly:failures:${pseudonym(await keys.get(LIMITER_KEY), client, item)}`
-        : undefined;
-      const claims = { ...(quota ? { quota } : {}), ...(failuresKey ? { failuresKey } : {}) };
-      const { admission, isLimited } = await consume(await keyOf(client), claims);
-      const isKept = quota && !isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0;
+      const networks = networksOf(address, isGuarded ? undefined : 1);
+      const { network: client } = networks[0];
+      const quota = bytes > 0 && limits.quotaBytes > 0 ? await quotaOf(client, bytes, time) : undefined;
+      const found = namingAt(time);
+      const naming = found instanceof Promise ? await found : found;
+      const ofClient = naming.pseudonymOf(client);
+      const attempt = isGuarded ? attempts.begin({ networks, item, ofClient, naming, time }) : undefined;
+      const claims: Claims = {
+        rate: nameFrom('mayfly:rate:', ofClient),
+        isSwitched: naming.isSwitched,
+        ...(quota ? { quota } : {}),
+        ...(attempt ? { guard: attempt.guard } : {}),
+      };
+      const { admission, isLimited } = await decide(claims, attempt?.place);
+      const isAdmitted = !isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0 && !admission.mustWait;
+      if (attempt && !isAdmitted) attempts.drop(attempt);
+
+      const settleAttempt = async (isWrong: boolean) => {
+        if (!attempt || !isAdmitted) return 0;
+        const lockedMs = await attempts.settle(attempt, admission, isWrong);
+        waiting.wake(attempt.place);
+        return lockedMs;
+      };
       return {
         admission,
         isLimited,
-        msToMidnight: DAY_MS - (time % DAY_MS),
+        lockedMs: admission.mustWait ? TRY_AGAIN_MS : admission.lockedMs,
+        msToMidnight: msToMidnight(time),
         async giveBack() {
-          if (isKept) await settle(() => where(admission).giveBack(quota.key, quota.bytes));
+          if (!isAdmitted || !quota) return;
+          try {
+            await (admission.keptBy === 'redis' ? shared : memory).giveBack(quota.key, quota.bytes);
+          } catch (err) {
+            logger.debug({ err }, 'bytes were not given back'); // they count until midnight
+          }
         },
-        async fail() {
-          if (failuresKey) await settle(() => where(admission).fail(failuresKey));
-        },
+        fail: () => settleAttempt(true),
+        refund: async () => void (await settleAttempt(false)),
       };
     },
   };
 
-  async function consume(key: string, claims: Parameters<RedisAdmission['consume']>[2]) {
+  /** A request whose attempt depends on those that are under way waits for them, with its place in the window. */
+  async function decide(claims: Claims, place = '') {
+    const first = await consume(claims);
+    if (!first.admission.mustWait) return first;
+    const { rate: _, ...others } = claims;
+    const later = await waiting.wait(place, async () => {
+      const { admission } = await consume(others);
+      return admission.mustWait ? undefined : admission;
+    });
+    if (!later) return first;
+    const { consumedPoints, msBeforeNext } = first.admission;
+    return { admission: later.at(consumedPoints, msBeforeNext, limits), isLimited: false };
+  }
+
+  async function consume(claims: Claims) {
     try {
-      return { admission: await shared.consume(key, 1, claims), isLimited: false };
+      return { admission: await shared.consume(claims.rate?.name ?? '', 1, claims), isLimited: false };
     } catch (refusal) {
       if (refusal instanceof Admission) return { admission: refusal, isLimited: true };
       throw refusal;
-    }
-  }
-
-  function where({ keptBy }: Admission): RedisAdmission | MemoryAdmission {
-    return keptBy === 'redis' ? shared : memory;
-  }
-
-  async function settle(step: () => unknown) {
-    try {
-      await step();
-    } catch (err) {
-      // Best effort: bytes that are not given back count until midnight; a wrong token that is not noted was still refused.
-      logger.debug({ err }, 'a count was not settled');
     }
   }
 }

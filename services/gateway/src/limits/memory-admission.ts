@@ -1,15 +1,21 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { Admission, type Claims, type Limits } from './admission.ts';
+import { Admission, type Claims, type Decision, type Guard, type Limits, type Name } from './admission.ts';
 
-/** Most clients that are remembered; the one that came first is forgotten for a new one. */
+/** Most of each kind that is remembered; the one that came first is forgotten for a new one. */
 const MAX_KEYS = 10_000;
 
 /** The same decisions in this process alone, for when Redis is away: the library's insurance. Decision 14. */
 export class MemoryAdmission extends RateLimiterMemory {
   readonly #limits: Limits;
   readonly #now: () => number;
-  readonly #logs = new Map<string, number[]>();
+  // Bounded apart, so that what is cheap to make (a request, a first wrong token) pushes nothing else out.
+  readonly #requests = new Map<string, number[]>();
+  readonly #failures = new Map<string, number[]>();
+  readonly #locks = new Map<string, number[]>();
+  readonly #budgets = new Map<string, { all: number; guessers: Set<string> }>();
   readonly #bytes = new Map<string, number>();
+  /** Bounded by the requests that this process has under way. */
+  readonly #attempts = new Map<string, number>();
 
   constructor(limits: Limits, now: () => number = () => performance.now()) {
     super({ points: limits.max || Number.MAX_SAFE_INTEGER, duration: Math.ceil(limits.windowMs / 1000) });
@@ -17,28 +23,29 @@ export class MemoryAdmission extends RateLimiterMemory {
     this.#now = now;
   }
 
-  override async consume(key: string | number, _points = 1, { quota, failuresKey }: Claims = {}): Promise<Admission> {
-    const { max, windowMs, quotaBytes, failuresMax, failuresWindowMs } = this.#limits;
+  override async consume(_key: string | number, _points = 1, claims: Claims = {}): Promise<Admission> {
+    const { max, windowMs, quotaBytes } = this.#limits;
+    const { rate, isSwitched = true, quota, guard } = claims;
     const now = this.#now();
-    const decided = (...result: [number, number, number, number]) => new Admission('memory', this.#limits, result);
+    const decided = (...decision: Decision) => new Admission('memory', this.#limits, decision);
     let [count, waitMs] = [0, 0];
-    if (max > 0) {
-      const log = this.#live(String(key), windowMs, now);
-      if (log.length >= max) throw decided(log.length + 1, (log[0] ?? now) + windowMs - now, 0, 0);
+    if (rate && max > 0) {
+      const name = named([this.#requests], rate, isSwitched);
+      const log = live(this.#requests.get(name), windowMs, now);
+      remember(this.#requests, name, log);
+      if (log.length >= max) throw decided(log.length + 1, (log[0] ?? now) + windowMs - now, 0, 0, 0, 0);
       log.push(now);
       [count, waitMs] = [log.length, (log[0] ?? now) + windowMs - now];
     }
-    if (failuresKey) {
-      const failures = this.#live(failuresKey, failuresWindowMs, now);
-      if (failures.length >= failuresMax)
-        return decided(count, waitMs, 0, (failures[0] ?? now) + failuresWindowMs - now);
-    }
+    const { lockedMs, mustWait } = guard ? this.#judge(guard, isSwitched, now) : { lockedMs: 0, mustWait: false };
+    if (lockedMs > 0 || mustWait) return decided(count, waitMs, 0, lockedMs, mustWait ? 1 : 0, 0);
     if (quota) {
       const used = (this.#bytes.get(quota.key) ?? 0) + quota.bytes;
-      if (used > quotaBytes) return decided(count, waitMs, 1, 0);
+      if (used > quotaBytes) return decided(count, waitMs, 1, 0, 0, 0);
       remember(this.#bytes, quota.key, used);
     }
-    return decided(count, waitMs, 0, 0);
+    for (const { name } of guard?.networks ?? []) this.#attempts.set(name, (this.#attempts.get(name) ?? 0) + 1);
+    return decided(count, waitMs, 0, 0, 0, 1);
   }
 
   giveBack(key: string, bytes: number) {
@@ -46,17 +53,76 @@ export class MemoryAdmission extends RateLimiterMemory {
     if (used !== undefined) this.#bytes.set(key, Math.max(used - bytes, 0));
   }
 
-  fail(key: string) {
-    const log = this.#live(key, this.#limits.failuresWindowMs, this.#now());
-    log.push(this.#now());
-    if (log.length > this.#limits.failuresMax) log.shift();
+  /** An attempt was no wrong token. */
+  refund({ networks }: Guard) {
+    for (const { name } of networks) {
+      const left = (this.#attempts.get(name) ?? 0) - 1;
+      if (left > 0) this.#attempts.set(name, left);
+      else this.#attempts.delete(name);
+    }
   }
 
-  #live(key: string, windowMs: number, now: number): number[] {
-    const log = (this.#logs.get(key) ?? []).filter((time) => time > now - windowMs);
-    remember(this.#logs, key, log);
-    return log;
+  /** An attempt was a wrong token. */
+  fail(guard: Guard, isSwitched: boolean) {
+    this.refund(guard);
+    this.note(guard, isSwitched);
   }
+
+  /** A wrong token that was not reserved here. */
+  note(guard: Guard, isSwitched: boolean) {
+    for (const [index, network] of guard.networks.entries()) {
+      const name = named([this.#locks, this.#failures], network, isSwitched);
+      const now = this.#now();
+      const log = [...live(this.#locks.get(name) ?? this.#failures.get(name), this.#limits.failuresWindowMs, now), now];
+      if (log.length > network.max) log.shift();
+      const isFull = log.length >= network.max;
+      (isFull ? this.#failures : this.#locks).delete(name);
+      remember(isFull ? this.#locks : this.#failures, name, log);
+      if (index === guard.guesser - 1 && this.#limits.itemFailuresMax > 0) this.#spend(guard.item, name);
+    }
+  }
+
+  #judge({ networks, guesser, item, endsInMs }: Guard, isSwitched: boolean, now: number) {
+    const { failuresWindowMs, itemFailuresMax } = this.#limits;
+    const budget = this.#budgets.get(item);
+    const isUsedUp = budget !== undefined && itemFailuresMax > 0 && budget.all >= itemFailuresMax;
+    let mustWait = false;
+    for (const [index, network] of networks.entries()) {
+      const name = named([this.#locks, this.#failures], network, isSwitched);
+      const failures = live(this.#locks.get(name) ?? this.#failures.get(name), failuresWindowMs, now);
+      if (failures.length >= network.max) {
+        return { lockedMs: (failures[0] ?? now) + failuresWindowMs - now, mustWait: false };
+      }
+      const isGuesser = isUsedUp && index === guesser - 1;
+      if (isGuesser && budget.guessers.has(name)) return { lockedMs: endsInMs, mustWait: false };
+      const most = isGuesser ? failures.length + 1 : network.max; // one attempt at a time
+      if (failures.length + (this.#attempts.get(network.name) ?? 0) >= most) mustWait = true;
+    }
+    return { lockedMs: 0, mustWait };
+  }
+
+  #spend(item: string, guesser: string) {
+    const budget = this.#budgets.get(item) ?? { all: 0, guessers: new Set<string>() };
+    budget.all += 1;
+    if (budget.guessers.size < MAX_KEYS) budget.guessers.add(guesser);
+    remember(this.#budgets, item, budget);
+  }
+}
+
+function live(log: number[] = [], windowMs: number, now: number): number[] {
+  return log.filter((time) => time > now - windowMs);
+}
+
+/** As in the script: which name counts around midnight, and what is under the old one goes along. */
+function named(maps: Map<string, number[]>[], { name, old }: Name, isSwitched: boolean): string {
+  if (old === '' || maps.some((map) => map.has(name))) return name;
+  if (!isSwitched) return old;
+  for (const map of maps) {
+    const log = map.get(old);
+    map.delete(old);
+    if (log) map.set(name, log);
+  }
+  return name;
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T) {

@@ -42,8 +42,8 @@ export function observedLimits(requests: RequestLimits): RequestLimits {
   };
 }
 
-function decisionOf({ admission, isLimited }: Ticket): Decision {
+function decisionOf({ admission, isLimited, lockedMs }: Ticket): Decision {
   if (isLimited) return 'rate_limited';
-  if (admission.lockedMs > 0) return 'locked';
+  if (lockedMs > 0) return 'locked';
   return admission.isQuotaExceeded ? 'quota_exceeded' : 'admitted';
 }

@@ -1,17 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import type { Redis } from '@mayfly/shared/redis';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
-import { Admission, type Claims, type Limits } from './admission.ts';
+import { Admission, type Claims, type Decision, type Guard, type Limits } from './admission.ts';
 import type { Breaker } from './breaker.ts';
 import type { MemoryAdmission } from './memory-admission.ts';
-import { ADMIT, FAIL, GIVE_BACK } from './redis-scripts.ts';
+import { ADMIT, FAIL, GIVE_BACK, REFUND } from './redis-scripts.ts';
 
 /** Most clients over their limit that are refused without asking Redis. */
 const MAX_BLOCKED = 1_000;
 
+/** An attempt that is settled, under the names that it has now and the one who reserved it. */
+type Noted = { guard: Guard; isSwitched: boolean; owner: string; isReserved: boolean };
+
 type Scripts = {
-  mayflyAdmit(...args: (string | number)[]): Promise<[number, number, number, number]>;
+  mayflyAdmit(keys: number, ...args: (string | number)[]): Promise<Decision>;
   mayflyGiveBack(key: string, bytes: number): Promise<unknown>;
-  mayflyFail(key: string, max: number, windowMs: number): Promise<unknown>;
+  mayflyRefund(keys: number, ...args: (string | number)[]): Promise<unknown>;
+  mayflyFail(keys: number, ...args: (string | number)[]): Promise<number>;
 };
 
 /**
@@ -20,9 +25,17 @@ type Scripts = {
  */
 export class RedisAdmission extends RateLimiterRedis {
   readonly #limits: Limits;
+  readonly #redis: Redis;
   readonly #scripts: Scripts;
   readonly #breaker: Breaker;
   readonly #blocked = new Map<string, { until: number; count: number }>();
+  /**
+   * Who reserves attempts. A name that is not kept alive loses them, so a process that cannot know which of its own were
+   * settled takes a new one.
+   */
+  #owner = newOwner();
+  #refunds: string[] = [];
+  #refunded: Promise<void> | undefined;
 
   constructor(options: { redis: Redis; limits: Limits; breaker: Breaker; insurance: MemoryAdmission }) {
     super({
@@ -32,10 +45,12 @@ export class RedisAdmission extends RateLimiterRedis {
       insuranceLimiter: options.insurance,
       keyPrefix: '', // keys come with their own
     });
-    options.redis.defineCommand('mayflyAdmit', { numberOfKeys: 3, lua: ADMIT });
+    options.redis.defineCommand('mayflyAdmit', { lua: ADMIT });
     options.redis.defineCommand('mayflyGiveBack', { numberOfKeys: 1, lua: GIVE_BACK });
-    options.redis.defineCommand('mayflyFail', { numberOfKeys: 1, lua: FAIL });
+    options.redis.defineCommand('mayflyRefund', { lua: REFUND });
+    options.redis.defineCommand('mayflyFail', { lua: FAIL });
     this.#limits = options.limits;
+    this.#redis = options.redis;
     this.#breaker = options.breaker;
     this.#scripts = options.redis as unknown as Scripts; // the commands that were just defined
   }
@@ -44,7 +59,7 @@ export class RedisAdmission extends RateLimiterRedis {
     const blocked = this.#blocked.get(key);
     const leftMs = blocked ? blocked.until - performance.now() : 0;
     // The oldest entry's end is when the next request can be let in: until then the answer is known.
-    if (blocked && leftMs > 0) throw new Admission('redis', this.#limits, [blocked.count, leftMs, 0, 0]);
+    if (blocked && leftMs > 0) throw new Admission('redis', this.#limits, [blocked.count, leftMs, 0, 0, 0, 0]);
     if (blocked) this.#blocked.delete(key);
     try {
       return (await super.consume(key, points, claims as Record<string, unknown>)) as Admission;
@@ -58,8 +73,37 @@ export class RedisAdmission extends RateLimiterRedis {
     return this.#scripts.mayflyGiveBack(key, bytes);
   }
 
-  fail(key: string): Promise<unknown> {
-    return this.#scripts.mayflyFail(key, this.#limits.failuresMax, this.#limits.failuresWindowMs);
+  /** An attempt was no wrong token. All of a turn of the event loop are settled together. */
+  refund({ guard, isSwitched, owner, isReserved }: Noted): Promise<void> {
+    if (!isReserved || owner !== this.#owner) return Promise.resolve(); // it has ended with its name
+    for (const { name, old } of guard.networks) this.#refunds.push(name, old);
+    this.#refunded ??= new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
+      const keys = this.#refunds;
+      this.#refunds = [];
+      this.#refunded = undefined;
+      await this.#run(() => this.#scripts.mayflyRefund(keys.length, ...keys, owner, isSwitched ? 1 : 0));
+    });
+    return this.#refunded;
+  }
+
+  /** An attempt was a wrong token. Resolves with 0, or when there was one too many with how long the item is locked. */
+  async fail({ guard, isSwitched, owner, isReserved }: Noted): Promise<number> {
+    const { networks, guesser, item, expireSec } = guard;
+    const { failuresWindowMs, itemFailuresMax } = this.#limits;
+    const keys = [itemFailuresMax > 0 ? item : '', ...networks.flatMap(({ name, old }) => [name, old])];
+    const most = networks.map(({ max }) => max);
+    return this.#run(() =>
+      this.#scripts.mayflyFail(
+        keys.length,
+        ...keys,
+        ...[owner, isSwitched ? 1 : 0, failuresWindowMs, guesser, expireSec, '', isReserved ? 1 : 0, ...most],
+      ),
+    );
+  }
+
+  /** Keeps what this process has reserved, however long it takes. */
+  async stayAlive() {
+    await this.#redis.set(`mayfly:gateway:${this.#owner}`, '', 'PX', 10_000);
   }
 
   #block(key: string, { msBeforeNext, consumedPoints }: Admission) {
@@ -67,19 +111,44 @@ export class RedisAdmission extends RateLimiterRedis {
     this.#blocked.set(key, { until: performance.now() + msBeforeNext, count: consumedPoints });
   }
 
+  #run<T>(command: () => Promise<T>): Promise<T> {
+    return this.#breaker.run(async () => {
+      try {
+        return await command();
+      } catch (error) {
+        this.#owner = newOwner(); // it may have been done, or not
+        throw error;
+      }
+    });
+  }
+
   // Called by the library in place of its fixed-window script.
-  async _upsert(key: string, _points: number, _ms: number, _force: boolean, { quota, failuresKey }: Claims) {
-    const { max, windowMs, quotaBytes, failuresMax, failuresWindowMs } = this.#limits;
-    return this.#breaker.run(() =>
+  async _upsert(_key: string, _points: number, _ms: number, _force: boolean, claims: Claims) {
+    const { max, windowMs, quotaBytes, failuresWindowMs, itemFailuresMax } = this.#limits;
+    const { rate, isSwitched, quota, guard } = claims;
+    const owner = this.#owner;
+    const keys = [rate?.name ?? '', rate?.old ?? '', quota?.key ?? '', guard?.item ?? ''];
+    const most: number[] = [];
+    for (const network of guard?.networks ?? []) {
+      keys.push(network.name, network.old);
+      most.push(network.max);
+    }
+    const decision = await this.#run(() =>
       this.#scripts.mayflyAdmit(
-        ...[key, quota?.key ?? '', failuresKey ?? ''],
-        ...[max, windowMs, quota?.bytes ?? 0, quotaBytes, quota?.expireSec ?? 0, failuresMax, failuresWindowMs],
+        keys.length,
+        ...keys,
+        ...[max, windowMs, quota?.bytes ?? 0, quotaBytes, quota?.expireSec ?? 0],
+        ...[failuresWindowMs, itemFailuresMax, guard?.guesser ?? 0, owner, isSwitched ? 1 : 0, ''],
+        ...[guard?.endsInMs ?? 0, guard && !guard.isAlone ? 1 : 0, ...most],
       ),
     );
+    return { decision, owner };
   }
 
   // Called by the library with what the script has answered.
-  _getRateLimiterRes(_key: string, _points: number, result: [number, number, number, number]): RateLimiterRes {
-    return new Admission('redis', this.#limits, result);
+  _getRateLimiterRes(_key: string, _points: number, result: { decision: Decision; owner: string }): RateLimiterRes {
+    return new Admission('redis', this.#limits, result.decision, result.owner);
   }
 }
+
+const newOwner = () => randomBytes(9).toString('base64url');

@@ -4,7 +4,7 @@
  */
 const NOW = `
 local function now_ms(given)
-  if given then return tonumber(given) end
+  if given ~= '' then return tonumber(given) end
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
@@ -17,18 +17,46 @@ end
 `;
 
 /**
- * One request, decided in one step and one round trip. KEYS: the log of the client's requests (a list of milliseconds, oldest
- * first), the day's bytes, the log of wrong tokens; a key that is not wanted is empty. ARGV: max, windowMs, bytes,
- * quotaBytes, quotaExpireSec, failuresMax, failuresWindowMs, now (tests only). Answer: count, waitMs, quota exceeded, lockedMs.
+ * Which of two names counts while the day's key changes. Gateways switch a moment apart, so the first one that does takes
+ * the log along, and from then on everybody follows it. Decision 80.
+ */
+const NAMED = `
+local function named(key, old, is_switched)
+  if old == '' or redis.call('EXISTS', key) == 1 then return key end
+  if not is_switched then return old end
+  if redis.call('EXISTS', old) == 1 then redis.call('RENAME', old, key) end
+  return key
+end
+
+-- The attempts under way beside a log of wrong tokens: how many each gateway has.
+local function attempts(key, old, is_switched)
+  return named(key .. ':now', old ~= '' and old .. ':now' or '', is_switched)
+end
+
+local function release(key, owner)
+  if redis.call('HINCRBY', key, owner, -1) <= 0 then redis.call('HDEL', key, owner) end
+end
+`;
+
+/**
+ * One request, decided in one step and one round trip. Answer: count, waitMs, quota exceeded, lockedMs, must wait, reserved.
+ * KEYS: 1 and 2 the log of the client's requests (a list of milliseconds, oldest first) under its new and its old name, 3 the
+ * day's bytes, 4 the item's budget; then for each network of the client the log of wrong tokens, new and old. A name that
+ * is not wanted is empty. ARGV: 1 max, 2 windowMs, 3 bytes, 4 quotaBytes, 5 quotaExpireSec, 6 failuresWindowMs,
+ * 7 itemFailuresMax, 8 guesser, 9 owner, 10 is switched, 11 now (tests only), 12 ms until the budget ends,
+ * 13 whether to reserve an attempt in any case; then the most wrong tokens of each network.
  *
- * The log is exact: a request is let in only when fewer than `max` are in the window that ends with it. Refused requests
+ * The log is exact: a request is let in only when fewer than \`max\` are in the window that ends with it. Refused requests
  * are not logged, so that a client that keeps trying recovers. Time is Redis's, and never runs backwards within a log.
+ * An attempt at a token is reserved until it is settled, or its gateway is gone. The first one of a gateway is not, when there
+ * is nothing else: nearly all requests are alone, and have the right token.
  */
 export const ADMIT = `
 ${NOW}
+${NAMED}
 
 local max, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local clock = now_ms(ARGV[8])
+local is_switched, clock = ARGV[10] == '1', now_ms(ARGV[11])
 
 -- Drops what has left the window. Answers the number left, the oldest entry and a time not before the newest.
 local function live(key, window, now)
@@ -48,26 +76,66 @@ local function live(key, window, now)
   return count - low, tonumber(redis.call('LINDEX', key, 0)), now
 end
 
+local function under_way(key)
+  local total, each = 0, redis.call('HGETALL', key)
+  for i = 1, #each, 2 do
+    if redis.call('EXISTS', 'mayfly:gateway:' .. each[i]) == 1 then
+      total = total + tonumber(each[i + 1])
+    else
+      redis.call('HDEL', key, each[i])
+    end
+  end
+  return total
+end
+
 local count, wait = 0, 0
-if max > 0 then
+if KEYS[1] ~= '' and max > 0 then
+  local log = named(KEYS[1], KEYS[2], is_switched)
   local oldest, now
-  count, oldest, now = live(KEYS[1], window, clock)
-  if count >= max then return {count + 1, oldest + window - now, 0, 0} end
-  redis.call('RPUSH', KEYS[1], now)
-  redis.call('PEXPIRE', KEYS[1], window)
+  count, oldest, now = live(log, window, clock)
+  if count >= max then return {count + 1, oldest + window - now, 0, 0, 0, 0} end
+  redis.call('RPUSH', log, now)
+  redis.call('PEXPIRE', log, window)
   count, wait = count + 1, oldest + window - now
 end
+
+local reserved, must_wait, is_reserved = {}, 0, tonumber(ARGV[13])
+if #KEYS > 4 then
+  local window, item_max = tonumber(ARGV[6]), tonumber(ARGV[7])
+  local is_used_up = item_max > 0 and tonumber(redis.call('HGET', KEYS[4], 'all') or '0') >= item_max
+  for i = 5, #KEYS, 2 do
+    local network = (i - 3) / 2
+    local log, most = named(KEYS[i], KEYS[i + 1], is_switched), tonumber(ARGV[13 + network])
+    local failures, oldest, now = live(log, window, clock)
+    if failures >= most then return {count, wait, 0, oldest + window - now, 0, 0} end
+    if is_used_up and network == tonumber(ARGV[8]) then
+      if redis.call('HEXISTS', KEYS[4], string.sub(log, -22)) == 1 then
+        return {count, wait, 0, tonumber(ARGV[12]), 0, 0}
+      end
+      most = failures + 1 -- one attempt at a time
+    end
+    local now_key = attempts(KEYS[i], KEYS[i + 1], is_switched)
+    local all = failures + under_way(now_key)
+    if all >= most then must_wait = 1 end
+    if all > 0 or is_used_up then is_reserved = 1 end
+    reserved[network] = now_key
+  end
+  if must_wait == 1 then return {count, wait, 0, 0, 1, 0} end
+end
 if KEYS[3] ~= '' then
-  local failures, oldest, now = live(KEYS[3], tonumber(ARGV[7]), clock)
-  if failures >= tonumber(ARGV[6]) then return {count, wait, 0, oldest + tonumber(ARGV[7]) - now} end
+  local used = tonumber(redis.call('GET', KEYS[3]) or '0')
+  if used + tonumber(ARGV[3]) > tonumber(ARGV[4]) then return {count, wait, 1, 0, 0, 0} end
+  redis.call('INCRBY', KEYS[3], ARGV[3])
+  redis.call('EXPIRE', KEYS[3], ARGV[5])
 end
-if KEYS[2] ~= '' then
-  local used = tonumber(redis.call('GET', KEYS[2]) or '0')
-  if used + tonumber(ARGV[3]) > tonumber(ARGV[4]) then return {count, wait, 1, 0} end
-  redis.call('INCRBY', KEYS[2], ARGV[3])
-  redis.call('EXPIRE', KEYS[2], ARGV[5])
+if is_reserved == 1 then
+  for i = 1, #reserved do
+    redis.call('HINCRBY', reserved[i], ARGV[9], 1)
+    redis.call('PEXPIRE', reserved[i], 3600000)
+  end
+  redis.call('SET', 'mayfly:gateway:' .. ARGV[9], '', 'PX', 10000)
 end
-return {count, wait, 0, 0}
+return {count, wait, 0, 0, 0, is_reserved}
 `;
 
 /** KEYS: the day's bytes. ARGV: bytes to give back. Never below zero, and never a key without an end. */
@@ -77,12 +145,37 @@ if redis.call('DECRBY', KEYS[1], ARGV[1]) < 0 then redis.call('SET', KEYS[1], 0,
 return 1
 `;
 
-/** KEYS: the log of wrong tokens. ARGV: failuresMax, failuresWindowMs, now (tests only). It never grows beyond its limit. */
+/** Attempts that were no wrong tokens. KEYS: logs of wrong tokens, new and old, as often as they were reserved. ARGV: owner, is switched. */
+export const REFUND = `
+${NAMED}
+for i = 1, #KEYS, 2 do release(attempts(KEYS[i], KEYS[i + 1], ARGV[2] == '1'), ARGV[1]) end
+return 1
+`;
+
+/**
+ * An attempt that was a wrong token. Answer: 0, or when there was one too many how long the item is locked. KEYS: 1 the item's budget (empty without one), then the logs of wrong tokens, new and old.
+ * ARGV: 1 owner, 2 is switched, 3 failuresWindowMs, 4 guesser, 5 expireSec of the budget, 6 now (tests only),
+ * 7 whether it was reserved; then the most of each network. A log never grows beyond its limit.
+ */
 export const FAIL = `
 ${NOW}
-local clock = now_ms(ARGV[3])
-redis.call('RPUSH', KEYS[1], not_before(KEYS[1], tonumber(ARGV[2]), clock) or clock)
-redis.call('LTRIM', KEYS[1], -tonumber(ARGV[1]), -1)
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
+${NAMED}
+local is_switched, clock, locked = ARGV[2] == '1', now_ms(ARGV[6]), 0
+for i = 2, #KEYS, 2 do
+  local network, log = i / 2, named(KEYS[i], KEYS[i + 1], is_switched)
+  local most, window = tonumber(ARGV[7 + network]), tonumber(ARGV[3])
+  if ARGV[7] == '1' then release(attempts(KEYS[i], KEYS[i + 1], is_switched), ARGV[1]) end
+  local now = not_before(log, window, clock) or clock
+  local oldest = tonumber(redis.call('LINDEX', log, -most) or now - window)
+  locked = math.max(locked, oldest + window - now)
+  redis.call('RPUSH', log, now)
+  redis.call('LTRIM', log, -most, -1)
+  redis.call('PEXPIRE', log, ARGV[3])
+  if KEYS[1] ~= '' and network == tonumber(ARGV[4]) then
+    redis.call('HINCRBY', KEYS[1], 'all', 1)
+    redis.call('HINCRBY', KEYS[1], string.sub(log, -22), 1)
+    redis.call('EXPIRE', KEYS[1], ARGV[5])
+  end
+end
+return locked
 `;

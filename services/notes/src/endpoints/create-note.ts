@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { errorAnswers } from '@mayfly/shared/answers';
-import { invalidRequest } from '@mayfly/shared/errors';
+import { invalidRequest, NoRoom } from '@mayfly/shared/errors';
 import {
   Base64,
   base64Bytes,
@@ -16,7 +16,7 @@ import {
 import { hashToken } from '@mayfly/shared/tokens';
 import Type, { type Static } from 'typebox';
 import type { App, NotesDeps } from '../deps.ts';
-import { NOTE_TOO_LARGE, noteTooLarge } from '../errors.ts';
+import { NOTE_TOO_LARGE, noRoomForNote, noteTooLarge } from '../errors.ts';
 
 /** Contract: allowance for the GCM overhead. */
 const GCM_ALLOWANCE_BYTES = 256;
@@ -64,7 +64,7 @@ export function createNote(app: App, { notes, limits, funnel, newId = randomUUID
       body: newNoteBody(limits),
       response: {
         201: Type.Object({ id: Id, expiresAt: Timestamp }),
-        ...errorAnswers({ 400: invalidRequest({ nonce: ['is required'] }), 413: noteTooLarge() }),
+        ...errorAnswers({ 400: invalidRequest({ nonce: ['is required'] }), 413: noteTooLarge(), 507: noRoomForNote() }),
       },
     },
     preValidation: async (request) => ignorePasswordFieldsWithoutPassword(request.body),
@@ -72,11 +72,15 @@ export function createNote(app: App, { notes, limits, funnel, newId = randomUUID
       const { body } = request;
       if (base64Bytes(body.encryptedContent) > maxContentBytes) throw noteTooLarge();
       const id = newId();
-      const { expiresAt } = await notes.add({ id, ...toNewNote(body) });
+      const { expiresAt } = await notes.add({ id, ...toNewNote(body) }).catch(withoutRoom);
       funnel('finished');
       return reply.code(201).send({ id, expiresAt: expiresAt.toISOString() });
     },
   });
+}
+
+function withoutRoom(error: unknown): never {
+  throw error instanceof NoRoom ? noRoomForNote(error) : error;
 }
 
 /** Without a password its fields mean nothing, whatever they hold. */

@@ -1,5 +1,6 @@
 import { errorAnswers, Ok } from '@mayfly/shared/answers';
-import { Token } from '@mayfly/shared/fields';
+import { HttpError } from '@mayfly/shared/errors';
+import { TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, NotesDeps } from '../deps.ts';
@@ -13,10 +14,10 @@ export function deleteNote(app: App, { notes, funnel }: NotesDeps) {
     tags: ['notes'],
     summary: 'Delete the note, in any state',
     params: Type.Object({ id: Type.String() }),
-    response: { 200: Ok, ...errorAnswers({ 401: badOwnerToken(), 404: noteNotFound() }) },
+    response: { 200: Ok, ...errorAnswers({ 401: badOwnerToken(), 404: noteNotFound(), 413: new HttpError(413) }) },
   };
   const config = { docs: { headers: Type.Object({ 'X-Owner-Token': Token('the owner token') }) } };
-  app.delete('/api/note/:id', { schema, config }, async (request) => {
+  app.delete('/api/note/:id', { schema, config, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
     const note = await findNote(notes, request.params.id);
     if (!tokenMatches(request.headers['x-owner-token'], note.ownerHash)) throw badOwnerToken();
     if (!(await notes.remove(note.id))) throw noteNotFound();

@@ -1,6 +1,6 @@
 import { errorAnswers, Ok } from '@mayfly/shared/answers';
-import { invalidRequest } from '@mayfly/shared/errors';
-import { Token } from '@mayfly/shared/fields';
+import { HttpError, invalidRequest } from '@mayfly/shared/errors';
+import { TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, NotesDeps } from '../deps.ts';
@@ -22,10 +22,11 @@ export function password(app: App, { notes }: NotesDeps) {
         401: wrongPassword(),
         404: noteNotFound(),
         410: [noteGone('expired'), noteGone('limit_reached')],
+        413: new HttpError(413),
       }),
     },
   };
-  app.post('/api/note/:id/password', { schema }, async (request) => {
+  app.post('/api/note/:id/password', { schema, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
     const note = await findNote(notes, request.params.id);
     if (note.status !== 'available' && !note.hasPassword) throw notPasswordProtected();
     assertAvailable(note);

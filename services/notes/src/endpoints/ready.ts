@@ -1,10 +1,14 @@
 import { Ok } from '@mayfly/shared/answers';
 import type { App, NotesDeps } from '../deps.ts';
 
-/** For the gateway's health check: whether notes can be stored and found now. Not part of the contract. */
+/**
+ * For the gateway, not part of the contract. `/readyz`, for its health check: whether notes can be stored and found now. `/livez`,
+ * which asks no store: whether a replica that is silent answers at all.
+ */
 export function ready(app: App, { notes }: NotesDeps) {
   app.get('/readyz', { schema: { hide: true, response: { 200: Ok } } }, async () => {
     await notes.check();
     return { ok: true as const };
   });
+  app.get('/livez', { schema: { hide: true, response: { 200: Ok } } }, async () => ({ ok: true as const }));
 }

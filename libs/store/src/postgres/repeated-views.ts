@@ -1,0 +1,132 @@
+import { sql } from 'kysely';
+import type { Repeat, View } from '../notes.ts';
+import { type BatchOptions, batched } from './batched.ts';
+import type { Database } from './database.ts';
+
+type KeyedClaim = { id: string; key: string; forSec: number };
+/** A note with the counts that it gave to the keys of this statement; keys without one got nothing. */
+type Claimed = Omit<View, 'viewCount'> & {
+  id: string;
+  countBefore: number;
+  counts: Record<string, number>;
+  /** For so long the content of a used-up note stays; null when views are left. */
+  keptMs: number | null;
+};
+
+/**
+ * Views with a key. The first claim of a key counts; the same key gets the same view again until its time is over, also
+ * when none is left by then. Decision 89. `onKept` hears of content that outlives the last view.
+ */
+export function keyedViews(db: Database, onKept: (id: string, keptMs: number) => void, options?: BatchOptions) {
+  const claim = batched<KeyedClaim, View | undefined>(async (calls) => {
+    const distinct = new Map(calls.map((call) => [`${call.id} ${call.key}`, call]));
+    const rows = new Map((await claimAll(db, [...distinct.values()])).map((row) => [row.id, row]));
+    for (const { id, keptMs } of rows.values()) if (keptMs !== null) onKept(id, keptMs);
+    return calls.map(({ id, key }) => {
+      const row = rows.get(id);
+      const viewCount = row?.counts[key];
+      if (!row || viewCount === undefined) return undefined;
+      const { encryptedContent, nonce, maxViews, countBefore } = row;
+      return { encryptedContent, nonce, viewCount, maxViews, isRepeat: viewCount <= countBefore };
+    });
+  }, options);
+  return (id: string, { keyHash, forSec }: Repeat) => claim({ id, key: keyHash.toString('base64'), forSec });
+}
+
+/** Each pair of id and key once. */
+async function claimAll(db: Database, claims: KeyedClaim[]): Promise<Claimed[]> {
+  const ids = claims.map(({ id }) => id);
+  const forSec = Math.max(...claims.map((call) => call.forSec)); // one setting, so the same for all
+  // Rows are locked before they are read and in the order of their ids, as for views without a key. What is remembered is in
+  // the row itself: another table would be read as it was before the wait for the lock, and a key could count twice.
+  const { rows } = await sql<Claimed>`
+    with wanted as (
+      select * from unnest(${ids}::uuid[], ${claims.map(({ key }) => key)}::text[])
+        with ordinality as given (id, key, place)
+    ), locked as materialized (
+      select n.id, n.encrypted_content, n.nonce, n.view_count, n.max_views, n.recent_views,
+        greatest(n.repeatable_until, least(now() + make_interval(secs => ${forSec}), n.expires_at)) as until
+      from notes.notes n
+      where n.id = any(${ids}::uuid[]) and n.state = 'available' and n.expires_at > now()
+        and (n.view_count < n.max_views or n.repeatable_until > now())
+      order by n.id for update of n
+    ), asked as (
+      select l.*, w.key, w.place,
+        case when (l.recent_views #>> array[w.key, 'until'])::timestamptz > now()
+          then (l.recent_views #>> array[w.key, 'count'])::int end as known
+      from (select id, view_count, max_views, recent_views from locked) as l join wanted w on w.id = l.id
+    ), answered as (
+      select id, key, known, max_views,
+        coalesce(known, view_count + row_number() over (partition by id, known is null order by place)) as nth
+      from asked
+    ), fresh as (
+      select a.id, count(*)::int as granted,
+        jsonb_object_agg(a.key, jsonb_build_object('count', a.nth, 'until', l.until)) as views
+      from answered a join (select id, until from locked) as l on l.id = a.id
+      where a.known is null and a.nth <= a.max_views group by a.id
+    ), counted as (
+      update notes.notes n set
+        view_count = l.view_count + f.granted,
+        repeatable_until = l.until,
+        recent_views = f.views || coalesce((
+          select jsonb_object_agg(old.key, old.value) from jsonb_each(l.recent_views) as old
+          where (old.value ->> 'until')::timestamptz > now()
+        ), '{}'),
+        due_at = case when l.view_count + f.granted < l.max_views then n.due_at else l.until end
+      from fresh f join (select id, view_count, max_views, recent_views, until from locked) as l on l.id = f.id
+      where n.id = f.id
+    )
+    select l.id, l.encrypted_content as "encryptedContent", l.nonce, l.max_views as "maxViews",
+      l.view_count as "countBefore", a.counts,
+      case when l.view_count + coalesce(f.granted, 0) >= l.max_views
+        then ceil(extract(epoch from l.until - now()) * 1000)::int end as "keptMs"
+    from locked l
+    join (
+      select id, jsonb_object_agg(key, nth) as counts from answered where nth <= max_views group by id
+    ) as a on a.id = l.id
+    left join fresh f on f.id = l.id`.execute(db);
+  return rows;
+}
+
+/** How exactly the end of a repetition is met. */
+const SLOT_MS = 200;
+/** Beyond so many the rest is left to the sweep: some 10 MB. */
+const MOST_WAITING = 100_000;
+
+/**
+ * Erases content that outlived the last view, when it cannot be asked for any more. Best effort: for a process that ends
+ * before that, and for a database that is away then, the sweep does it.
+ */
+export function contentEraser(db: Database) {
+  const waiting = new Map<number, Set<string>>();
+  let count = 0;
+  const eraseAt = (slot: number) => {
+    const ids = [...(waiting.get(slot) ?? [])];
+    waiting.delete(slot);
+    count -= ids.length;
+    erase(db, ids).catch(() => {}); // best effort, see above
+  };
+  return (id: string, inMs: number) => {
+    if (count >= MOST_WAITING) return;
+    const slot = Math.ceil((performance.now() + inMs) / SLOT_MS) + 1;
+    let ids = waiting.get(slot);
+    if (!ids) {
+      ids = new Set();
+      waiting.set(slot, ids);
+      setTimeout(eraseAt, slot * SLOT_MS - performance.now(), slot).unref();
+    }
+    if (!ids.has(id)) count += 1;
+    ids.add(id);
+  };
+}
+
+async function erase(db: Database, ids: string[]) {
+  await sql`
+    with over as materialized (
+      select id from notes.notes
+      where id = any(${ids}::uuid[]) and view_count >= max_views and repeatable_until <= now()
+      order by id for update
+    )
+    update notes.notes n set encrypted_content = null, nonce = null, recent_views = null, repeatable_until = null
+    from over where n.id = over.id`.execute(db);
+}

@@ -1,0 +1,117 @@
+import { freshDatabase } from '@mayfly/local-stores/testing';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { postgresNotes } from '../src/postgres/notes.ts';
+import { postgresNoteSweep, postgresUploadSweep } from '../src/postgres/sweep.ts';
+import { postgresUploads } from '../src/postgres/uploads.ts';
+import { admittedOf, noteOf, uploadOf } from './contract-ceilings.ts';
+
+// Ceilings over replicas: exact whoever comes at once, whenever they are set.
+
+const logger = pino({ level: 'silent' });
+const MAX_BYTES = 10_000;
+type Replica = ReturnType<typeof replica>;
+
+function replica(url: string, maxBytes?: number) {
+  const db = openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 5 }, logger);
+  const uploads = { ...postgresUploads(db, { maxBytes }), ...postgresUploadSweep(db) };
+  return { db, uploads, notes: { ...postgresNotes(db, { maxBytes }), ...postgresNoteSweep(db) } };
+}
+
+describe('replicas on one PostgreSQL', () => {
+  let opened: Replica[] = [];
+  let open: (maxBytes?: number) => Replica;
+  beforeEach(async () => {
+    const database = await freshDatabase();
+    opened = [];
+    open = (maxBytes) => {
+      const one = replica(database.url, maxBytes);
+      opened.push(one);
+      return one;
+    };
+    await migrate(database.url);
+    return async () => {
+      await Promise.all(opened.map(({ db }) => db.destroy()));
+      await database[Symbol.asyncDispose]();
+    };
+  });
+
+  const held = async ({ db }: Replica) => {
+    const { rows } = await sql<{ counter: number; rows: number; notes: number; noteRows: number }>`
+      select (select bytes from files.storage) as counter, (select bytes from notes.storage) as notes,
+        ((select coalesce(sum(held_bytes), 0) from files.uploads)
+          + (select coalesce(sum(held_bytes), 0) from files.blob_deletions))::bigint as rows,
+        (select coalesce(sum(held_bytes), 0) from notes.notes)::bigint as "noteRows"`.execute(db);
+    return rows[0];
+  };
+
+  test('uploads at once on two replicas never pass the ceiling, and come and go without a byte lost or kept', async () => {
+    const replicas = [open(MAX_BYTES), open(MAX_BYTES)];
+    let most = 0;
+    const watched = open();
+    const rounds = replicas.flatMap((one) =>
+      Array.from({ length: 60 }, async (_, index) => {
+        for (let round = 0; round < 4; round++) {
+          const upload = uploadOf(100 + ((index * 7 + round * 131) % 900));
+          if ((await admittedOf([one.uploads.begin(upload, 60)])) === 0) continue;
+          if (index % 5 === 0) most = Math.max(most, (await held(watched))?.counter ?? 0);
+          if (index % 2 === 0) {
+            await one.uploads.publish(upload.id);
+            await one.uploads.remove(upload.id);
+          } else await one.uploads.abandon(upload.id);
+          await one.uploads.blobsDeleted([upload.id]);
+        }
+      }),
+    );
+    await Promise.all(rounds);
+    expect(most).toBeGreaterThan(MAX_BYTES / 2);
+    expect(most).toBeLessThanOrEqual(MAX_BYTES);
+    expect(await held(watched)).toMatchObject({ counter: 0, rows: 0 });
+  });
+
+  test('notes are added, removed, used up and swept by everybody at once: nobody waits in a circle', async () => {
+    const replicas = [open(MAX_BYTES), open(MAX_BYTES)];
+    const rounds = replicas.flatMap((one) =>
+      Array.from({ length: 40 }, async (_, index) => {
+        for (let round = 0; round < 4; round++) {
+          const note = noteOf(40 * (1 + ((index + round) % 20)));
+          if ((await admittedOf([one.notes.add(note)])) === 0) await one.notes.retire(5, 3_600);
+          else if (index % 2 === 0) await one.notes.remove(note.id);
+          else await one.notes.claimView(note.id);
+        }
+      }),
+    );
+    await Promise.all(rounds);
+    await replicas[0]?.notes.retire(1_000, 3_600);
+    expect(await held(open())).toMatchObject({ notes: 0, noteRows: 0 });
+  });
+
+  test('a ceiling that is set later counts what is there, once, whoever starts at the same time', async () => {
+    const before = open();
+    const uploads = Array.from({ length: 20 }, () => uploadOf(300, { maxDownloads: 2 }));
+    await Promise.all(uploads.map((upload) => before.uploads.begin(upload, 60)));
+    await Promise.all(Array.from({ length: 20 }, () => before.notes.add(noteOf(400))));
+    expect(await held(before)).toEqual({ counter: 0, rows: 0, notes: 0, noteRows: 0 });
+
+    const after = Array.from({ length: 4 }, () => open(MAX_BYTES));
+    expect(await admittedOf(after.map((one) => one.uploads.begin(uploadOf(4_100), 60)))).toBe(0);
+    expect(await admittedOf(after.map((one) => one.uploads.begin(uploadOf(4_000), 60)))).toBe(1);
+    expect(await admittedOf(after.map((one) => one.notes.add(noteOf(2_000))))).toBe(1);
+    expect(await held(before)).toEqual({ counter: 10_000, rows: 10_000, notes: 10_000, noteRows: 10_000 });
+    // A replica without a ceiling gives back what another has counted.
+    for (const { id } of uploads) await before.uploads.abandon(id);
+    await before.uploads.blobsDeleted(uploads.map(({ id }) => id));
+    expect(await held(before)).toMatchObject({ counter: 4_000, rows: 4_000 });
+  });
+
+  test('what an older version let go without saying so is found at the next start', async () => {
+    const one = open(MAX_BYTES);
+    const upload = uploadOf(9_000);
+    await one.uploads.begin(upload, 60);
+    await sql`delete from files.uploads where id = ${upload.id}`.execute(one.db);
+    expect(await admittedOf([one.uploads.begin(uploadOf(9_000), 60)])).toBe(0);
+    expect(await admittedOf([open(MAX_BYTES).uploads.begin(uploadOf(9_000), 60)])).toBe(1);
+  });
+});

@@ -1,0 +1,94 @@
+import type { Logger } from '@mayfly/shared/logger';
+import type { Admission, Guard, Limits } from './admission.ts';
+import type { Network } from './client-address.ts';
+import { daySecondsLeft, msToMidnight, type Naming, nameFrom, ofDay, type Pseudonym } from './daily-names.ts';
+import type { MemoryAdmission } from './memory-admission.ts';
+import type { RedisAdmission } from './redis-admission.ts';
+
+type Target = { networks: Network[]; item: string; ofClient: Pseudonym; naming: Naming; time: number };
+
+export type Attempt = Target & {
+  guard: Guard;
+  /** The client's widest network and the item: where attempts compete. */
+  place: string;
+};
+
+type Deps = {
+  limits: Limits;
+  namingAt: (time: number) => Naming | Promise<Naming>;
+  shared: RedisAdmission;
+  memory: MemoryAdmission;
+  logger: Logger;
+  now: () => number;
+};
+
+/** Attempts at tokens, from the request to its answer. Decision 79. */
+export class Attempts {
+  readonly #deps: Deps;
+  /** How many this process has under way. */
+  readonly #underWay = new Map<string, number>();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  begin(target: Target): Attempt {
+    const place = `${target.networks.at(-1)?.network}\n${target.item}`;
+    const others = this.#underWay.get(place) ?? 0;
+    this.#underWay.set(place, others + 1);
+    return { ...target, place, guard: this.#guardOf(target, others === 0) };
+  }
+
+  /** It was refused before it began. */
+  drop({ place }: Attempt) {
+    const left = (this.#underWay.get(place) ?? 0) - 1;
+    if (left > 0) this.#underWay.set(place, left);
+    else this.#underWay.delete(place);
+  }
+
+  /**
+   * The answer is known. Resolves when the others can know it, too: with 0, or with how long the item is locked, in
+   * milliseconds, when others have used up the wrong tokens meanwhile.
+   */
+  async settle(attempt: Attempt, { keptBy, owner, isReserved }: Admission, isWrong: boolean): Promise<number> {
+    const { shared, memory, logger, namingAt, now } = this.#deps;
+    this.drop(attempt);
+    if (keptBy === 'memory') {
+      if (isWrong) memory.fail(attempt.guard, attempt.naming.isSwitched);
+      else memory.refund(attempt.guard);
+      return 0;
+    }
+    if (!isWrong && !isReserved) return 0;
+    // Under the names that it has by now.
+    const time = now();
+    const naming = await namingAt(time);
+    const ofClient = naming.pseudonymOf(attempt.networks[0]?.network ?? '');
+    const guard =
+      naming === attempt.naming ? attempt.guard : this.#guardOf({ ...attempt, ofClient, naming, time }, false);
+    const noted = { guard, isSwitched: naming.isSwitched, owner, isReserved };
+    try {
+      if (isWrong) return await shared.fail(noted);
+      await shared.refund(noted);
+    } catch (err) {
+      // A wrong token is noted at least here; what was reserved ends by itself.
+      if (isWrong) memory.note(guard, naming.isSwitched);
+      logger.debug({ err }, 'an attempt was not settled');
+    }
+    return 0;
+  }
+
+  #guardOf({ networks, item, ofClient, naming, time }: Target, isAlone: boolean): Guard {
+    const ofItem = naming.pseudonymOf(item);
+    return {
+      isAlone,
+      networks: networks.map(({ network, share }, index) => ({
+        ...nameFrom('mayfly:failures:', ofItem, index === 0 ? ofClient : naming.pseudonymOf(network)),
+        max: this.#deps.limits.failuresMax * share,
+      })),
+      guesser: Math.min(networks.length, 2), // an IPv4 address, or the /56 of an IPv6 one
+      item: ofDay(nameFrom('mayfly:guesses:', ofItem), naming.isSwitched),
+      endsInMs: msToMidnight(time),
+      expireSec: daySecondsLeft(time),
+    };
+  }
+}

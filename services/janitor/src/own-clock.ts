@@ -1,0 +1,94 @@
+import type { Logger } from '@mayfly/shared/logger';
+import type { Redis } from '@mayfly/shared/redis';
+
+/** Node takes a longer one for a millisecond. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** How long Redis may take to say when the last sweep was; then nobody knows. */
+const ASK_MS = 2_000;
+/** After so many intervals without a sweep of any replica, the schedule is not to be relied on. */
+const MISSED_INTERVALS = 2;
+
+export type OwnClock = {
+  /** Runs a sweep, whoever wanted it, and notes for all replicas that there was one. Who comes meanwhile gets the same one. */
+  watched(sweep: () => Promise<void>): Promise<void>;
+  stop(): void;
+  /** Resolves when no sweep runs. */
+  idle(): Promise<unknown>;
+};
+
+/**
+ * Sweeps by this process's own clock as long as no sweep of any replica is known to have run in time: Redis is away, silent, or
+ * refuses to write. Replicas may then sweep at once, which is safe. Decision 77.
+ */
+export function ownClock(given: {
+  redis: Redis;
+  key: string;
+  intervalMs: number;
+  sweep: () => Promise<void>;
+  logger: Logger;
+}): OwnClock {
+  const { redis, key, intervalMs, sweep, logger } = given;
+  const startedAt = Date.now(); // a start leaves the schedule its time
+  let lastAt = startedAt; // of this process
+  let running: Promise<void> | undefined;
+  let question: Promise<number | undefined> | undefined;
+  let isAlone = false;
+  let notedAlone: number | undefined; // by this clock: no sign that the schedule works
+
+  /** When any replica last swept; undefined when Redis cannot tell. */
+  const lastOfAny = async (): Promise<number | undefined> => {
+    if (redis.status !== 'ready' || question) return undefined; // one question at a time, also to a Redis that is silent
+    question = redis
+      .get(key)
+      .then((at) => Math.max(Number(at ?? 0), startedAt))
+      .catch(() => undefined) // it is away, which is an answer
+      .finally(() => {
+        question = undefined;
+      });
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), Math.min(ASK_MS, intervalMs));
+    try {
+      return await Promise.race([question, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const tick = async () => {
+    if (running) return;
+    const last = await lastOfAny();
+    const isScheduled = last !== undefined && last !== notedAlone && Date.now() - last < MISSED_INTERVALS * intervalMs;
+    if (!isScheduled && !running && Date.now() - lastAt >= 0.9 * intervalMs) {
+      if (!isAlone) logger.warn('no sweep is known to have run in time: this process sweeps by its own clock');
+      isAlone = true;
+      try {
+        await sweep();
+      } finally {
+        notedAlone = lastAt;
+      }
+    } else if (isScheduled && isAlone) {
+      isAlone = false;
+      logger.info('sweeps are scheduled again');
+    }
+  };
+  const timer = setInterval(
+    () => {
+      tick().catch((err: unknown) => logger.warn({ err }, 'a sweep failed; tried again'));
+    },
+    Math.min(intervalMs, LONGEST_TIMER_MS),
+  );
+
+  return {
+    watched(work) {
+      running ??= work().finally(() => {
+        running = undefined;
+        lastAt = Date.now();
+        // Best effort: where it cannot be noted, every replica sweeps by its own clock.
+        if (redis.status === 'ready') redis.set(key, String(lastAt)).catch(() => {});
+      });
+      return running;
+    },
+    stop: () => clearInterval(timer),
+    idle: async () => running?.catch(() => {}), // its fault was logged where it was wanted
+  };
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { freshDatabase } from '@mayfly/local-stores/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { breakableWay } from '../infra/breakable-way.ts';
+import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
+import { type Moment, triggerWay } from '../infra/trigger-way.ts';
+import { Api, call } from '../support/api.ts';
+import { untilTrue } from '../support/wire.ts';
+
+// PostgreSQL goes away for a moment when the last byte of an upload has just been stored.
+
+/** A part of the statement that makes an upload available. */
+const PUBLISH = 'expires_at - created_at';
+const AWAY_MS = 2_000;
+
+describe.each(SHAPES)('PostgreSQL is away at the last byte (%s)', (shape) => {
+  const stack = new AsyncDisposableStack();
+  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let watched: Awaited<ReturnType<typeof triggerWay>>;
+  let running: RunningShape;
+  beforeAll(async () => {
+    const database = stack.use(await freshDatabase());
+    const url = new URL(database.url);
+    watched = stack.use(await triggerWay(url.hostname, Number(url.port)));
+    way = stack.use(await breakableWay('127.0.0.1', watched.port));
+    url.port = String(way.port);
+    running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const isWell = async () => (await call('GET', `${running.baseUrl}/api/health`)).status === 200;
+  const goAway = () => {
+    way.cut();
+    setTimeout(() => way.mend(), AWAY_MS);
+  };
+
+  test.each([
+    ['before it is available', 'before'],
+    ['when it is available and nobody has been told', 'after'],
+  ] as const)('%s: the upload succeeds a moment later and can be downloaded', async (_, moment: Moment) => {
+    watched.drop(); // a statement's text passes once per connection
+    await untilTrue(isWell);
+    const api = new Api(running.baseUrl);
+    const payload = randomBytes(1_000_000);
+    const away = watched.when(PUBLISH, moment, goAway);
+    const began = performance.now();
+    const [upload] = await Promise.all([api.newUpload({}, payload), away]);
+    expect(performance.now() - began).toBeGreaterThan(AWAY_MS);
+    await untilTrue(isWell);
+    expect((await api.info(upload.id)).body).toMatchObject({ downloadCount: 0 });
+    const downloaded = await api.download(upload.id, upload.authToken);
+    expect([downloaded.status, payload.equals(downloaded.body.bytes as Buffer)]).toEqual([200, true]);
+  });
+});

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freshDatabase } from '@mayfly/local-stores/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { breakableWay } from '../infra/breakable-way.ts';
+import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
+import { Api } from '../support/api.ts';
+
+// A node of PostgreSQL is lost: its connections stay open and nothing comes back. Nobody is told.
+
+describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
+  const stack = new AsyncDisposableStack();
+  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let running: RunningShape;
+  beforeAll(async () => {
+    const database = stack.use(await freshDatabase());
+    const url = new URL(database.url);
+    way = stack.use(await breakableWay(url.hostname, Number(url.port)));
+    url.port = String(way.port);
+    running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const items = async () => {
+    const api = new Api(running.baseUrl);
+    return { upload: await api.newUpload({ 'X-Max-Downloads': '100' }), note: await api.newNote({ maxViews: 100 }) };
+  };
+  /** One request of every kind on every public address; the statuses that came back. */
+  const everything = async ({ upload, note }: Awaited<ReturnType<typeof items>>): Promise<number[]> => {
+    const answers = running.baseUrls.flatMap((baseUrl) => {
+      const api = new Api(baseUrl);
+      return [
+        api.info(upload.id),
+        api.download(upload.id, upload.authToken),
+        api.newUpload().then(() => ({ status: 200 })),
+        api.note(note.id),
+        api.view(note.id, note.authToken),
+        api.newNote().then(() => ({ status: 200 })),
+      ];
+    });
+    return Promise.all(answers.map((answer) => answer.catch(() => ({ status: 503 })).then(({ status }) => status)));
+  };
+  const secondsUntilWell = async (used: Awaited<ReturnType<typeof items>>) => {
+    const began = performance.now();
+    while (performance.now() - began < 30_000) {
+      if ((await everything(used)).every((status) => status === 200)) return (performance.now() - began) / 1000;
+    }
+    throw new Error('it is not well after 30 s');
+  };
+
+  test('new connections work: it is well within 15 s', { timeout: 60_000 }, async () => {
+    const used = await items();
+    await everything(used);
+    way.silence();
+    way.mend();
+    expect(await secondsUntilWell(used)).toBeLessThan(15);
+  });
+
+  test('new connections are silent, too, and work later: it is well within 15 s from then', {
+    timeout: 60_000,
+  }, async () => {
+    const used = await items();
+    await everything(used);
+    way.silence();
+    const requests: Promise<number[]>[] = [];
+    for (let i = 0; i < 4; i++) {
+      requests.push(everything(used));
+      await sleep(1_500);
+    }
+    way.mend();
+    expect(await secondsUntilWell(used)).toBeLessThan(15);
+    const statuses = new Set((await Promise.all(requests)).flat());
+    expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true);
+  });
+});

@@ -14,8 +14,18 @@ import { requestLimits } from './limits/limits.ts';
 import { reference } from './reference.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
-import type { Upstream } from './upstream.ts';
+import type { BeforeAnswer, Upstream } from './upstream.ts';
 import { webPages } from './web-app.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The client's, as far as the proxies in front are trusted. Decision 12. */
+    address: string;
+    /** What has to be done before a service's answer leaves. */
+    beforeAnswer: BeforeAnswer | undefined;
+    isLogged: boolean;
+  }
+}
 
 /** The public application. It opens no body: requests of the contract go to their service as they come. */
 export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
@@ -27,21 +37,20 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     patience: deps.patience,
     trustProxy: deps.settings.TRUST_PROXY,
   });
-  const logged = new WeakSet<FastifyRequest>();
-  const logRequest = (request: FastifyRequest, reply: FastifyReply) => {
-    if (!logged.has(request)) writeLine(request, reply);
-    logged.add(request);
-  };
+  app.server.on('timeout', (socket) => {
+    cutOff(socket, 'time limit');
+    socket.destroy(); // as Node does where nobody listens
+  });
+  app.decorateRequest('address', '').decorateRequest('beforeAnswer', undefined).decorateRequest('isLogged', false);
   app.addHook('onResponse', (request, reply, done) => {
-    logRequest(request, reply);
+    writeLine(request, reply);
     done();
   });
   app.addHook('onRequest', (request, reply, done) => {
+    request.address = request.ip; // which is worked out anew whenever it is asked for
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
-    reply.raw.once('close', () => logRequest(request, reply)); // for those that were cut off
-    reply.raw.once('timeout', () => {
-      cutOff(reply.raw, 'time limit');
-      reply.raw.destroy(); // as Node does where nobody listens
+    reply.raw.on('close', () => {
+      if (!request.isLogged) writeLine(request, reply); // it was cut off
     });
     done();
   });
@@ -84,7 +93,7 @@ function handOver(
   const headers = reply.getHeaders();
   for (const name in headers) if (headers[name] !== undefined) reply.raw.setHeader(name, headers[name]);
   reply.hijack();
-  upstream.handle(request.raw, reply.raw, route);
+  upstream.handle(request.raw, reply.raw, route, request.beforeAnswer);
 }
 
 function notFound(allowedMethods: string[]): HttpError {
@@ -106,6 +115,7 @@ function methodsOf(url: string): string[] {
  * route's pattern stands for the address: ids, queries and addresses are not logged.
  */
 function writeLine(request: FastifyRequest, reply: FastifyReply) {
+  request.isLogged = true;
   const cut = cutBy(reply.raw);
   request.log.info(
     {

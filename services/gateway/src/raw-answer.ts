@@ -12,7 +12,8 @@ export function writeError(response: ServerResponse, { statusCode, headers, body
   response.end(text);
 }
 
-/** From now on what a service still answers goes nowhere. */
-export function turnAway(response: ServerResponse) {
+/** Answers in the place of a service: what it still answers goes nowhere. */
+export function answerInstead(response: ServerResponse, error: HttpError) {
+  writeError(response, error);
   Object.assign(response, { writeHead: () => response, write: () => true, end: () => response });
 }

@@ -8,9 +8,10 @@ import { logOutage } from '@mayfly/shared/outage-log';
 import { type Dispatcher, errors, request as send } from 'undici';
 import { type Lookup, openAddresses, type Replica } from './addresses.ts';
 import { endToEnd } from './hop-headers.ts';
+import { answerInstead } from './raw-answer.ts';
 import { refuse } from './refuse.ts';
 import type { Route } from './routes.ts';
-import type { ApiDocument, Upstream } from './upstream.ts';
+import type { ApiDocument, BeforeAnswer, Upstream } from './upstream.ts';
 import type { Waiting } from './watch.ts';
 
 const UNREACHABLE = [
@@ -43,6 +44,7 @@ export function remoteUpstream(
     request: IncomingMessage,
     response: ServerResponse,
     route: Route,
+    beforeAnswer?: BeforeAnswer,
     tried = new Map<Replica, Error>(),
   ) {
     try {
@@ -52,7 +54,8 @@ export function remoteUpstream(
         forward(replica, request, response, route, {
           leaves: () => addresses.leaves(replica),
           hasOther: () => addresses.hasOther(replica, tried, route),
-          askOther: (error) => void handle(request, response, route, tried.set(replica, error)),
+          beforeAnswer,
+          askOther: (error) => void handle(request, response, route, beforeAnswer, tried.set(replica, error)),
           failed: (error) => refuse(request, response, failed(request, replica, error)),
         });
       } else if (tried.size > 0) {
@@ -85,7 +88,7 @@ export function remoteUpstream(
   }
 
   return {
-    handle: (request, response, route) => void handle(request, response, route),
+    handle: (request, response, route, beforeAnswer) => void handle(request, response, route, beforeAnswer),
     async isReady() {
       try {
         await Promise.any((await addresses.current()).map(assertReady));
@@ -123,6 +126,7 @@ function forward(
   route: Route,
   then: {
     leaves: () => void;
+    beforeAnswer: BeforeAnswer | undefined;
     hasOther: () => boolean;
     askOther: (error: Error) => void;
     failed: (error: Error) => void;
@@ -162,12 +166,25 @@ function forward(
         exchange = controller;
         if (response.destroyed) controller.abort(clientGone());
       },
-      onResponseStart(_controller, statusCode, responseHeaders) {
+      onResponseStart(controller, statusCode, responseHeaders) {
         if (statusCode < 200) return;
         replica.watch.answered(waiting);
         if (String(responseHeaders.connection).toLowerCase() === 'close') then.leaves();
-        response.writeHead(statusCode, endToEnd(responseHeaders));
-        bytesLeft = Number(responseHeaders['content-length'] ?? Number.NaN);
+        const begin = () => {
+          response.writeHead(statusCode, endToEnd(responseHeaders));
+          bytesLeft = Number(responseHeaders['content-length'] ?? Number.NaN);
+        };
+        const held = then.beforeAnswer?.(statusCode);
+        if (!held) return begin();
+        controller.pause();
+        void held.then((other) => {
+          // It may have broken off meanwhile, which is another answer.
+          if (!response.destroyed && !response.headersSent) {
+            if (other) answerInstead(response, other);
+            else begin();
+          }
+          controller.resume();
+        });
       },
       onResponseData(controller, chunk) {
         bytesLeft -= chunk.length;
@@ -188,7 +205,7 @@ function forward(
         if (response.destroyed) return replica.watch.ended(waiting);
         // A broken answer must not look like a short one: the client's connection breaks, too.
         if (response.headersSent) {
-          cutOff(response, codeOf(error) === 'UND_ERR_BODY_TIMEOUT' ? 'time limit' : 'service');
+          cutOff(request.socket, codeOf(error) === 'UND_ERR_BODY_TIMEOUT' ? 'time limit' : 'service');
           return void response.destroy();
         }
         // Decisions 31 and 44: it changes nothing, or not a byte was sent. This is still the first try.

@@ -1,14 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpError } from '@mayfly/shared/errors';
 import { metrics } from '@opentelemetry/api';
 import type { Route, Service } from './routes.ts';
 
 /** The part of an OpenAPI document that the gateway puts together. */
 export type ApiDocument = { paths: Record<string, unknown>; [field: string]: unknown };
 
+/**
+ * Hears the status of a service's answer before any of it leaves. The answer waits for the promise, and gives way to the error
+ * that it resolves with.
+ */
+export type BeforeAnswer = (status: number) => Promise<HttpError | undefined> | undefined;
+
 /** A service behind the gateway: in this process or on the network. Both pass the same tests. */
 export interface Upstream {
   /** Answers the request on the socket it came from. What counts is sent once: a download spends a count. Decision 31. */
-  handle(request: IncomingMessage, response: ServerResponse, route: Route): void;
+  handle(request: IncomingMessage, response: ServerResponse, route: Route, beforeAnswer?: BeforeAnswer): void;
   /** Whether the service is there and its stores answer. Never rejects. */
   isReady(): Promise<boolean>;
   /** The service's own OpenAPI document. Rejects with Unavailable. */

@@ -2,11 +2,19 @@ import { freshRedis } from '@mayfly/local-stores/testing';
 import { openRedis } from '@mayfly/shared/redis';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ADMIT, FAIL } from '../src/limits/redis-scripts.ts';
+import { admit, FAIL } from '../src/limits/redis-scripts.ts';
 import { silent } from './start-gateway.ts';
 
 const MAX = 5;
 const WINDOW = 1_000;
+const LIMITS = {
+  max: MAX,
+  windowMs: WINDOW,
+  quotaBytes: 0,
+  failuresMax: 0,
+  failuresWindowMs: WINDOW,
+  itemFailuresMax: 0,
+};
 const START = 10_000_000;
 
 type Scripts = {
@@ -22,7 +30,7 @@ beforeAll(async () => {
   const store = stack.use(await freshRedis());
   redis = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent)).redis;
   await new Promise((resolve) => redis.once('ready', resolve));
-  redis.defineCommand('admitAt', { lua: ADMIT });
+  redis.defineCommand('admitAt', { lua: admit(LIMITS) });
   redis.defineCommand('failAt', { lua: FAIL });
   scripts = redis as unknown as Scripts; // the commands that were just defined
 });
@@ -32,7 +40,7 @@ afterAll(() => stack.disposeAsync());
 function client() {
   const key = `client-${keys++}`;
   return async (now: number) => {
-    const [count, waitMs] = await scripts.admitAt(4, key, '', '', '', MAX, WINDOW, 0, 0, 0, 0, 0, 0, '', 1, now, 0);
+    const [count, waitMs] = await scripts.admitAt(2, key, '', 1, now);
     return { isAdmitted: count <= MAX, waitMs };
   };
 }

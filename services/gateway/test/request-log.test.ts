@@ -24,7 +24,7 @@ async function start(place: 'local' | 'remote') {
     reply.raw.writeHead(200, { 'content-length': 500 * MiB });
     reply.raw.write(Buffer.alloc(MiB));
     if (id !== 'broken') return;
-    cutOff(reply.raw, 'store');
+    cutOff(reply.raw.req.socket, 'store');
     setTimeout(() => reply.raw.destroy(), 100);
   });
   service.get('/api/exists/:id', async () => ({ ok: true }));

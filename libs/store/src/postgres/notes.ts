@@ -8,7 +8,10 @@ import { contentEraser, keyedViews } from './repeated-views.ts';
 import type { NoteState, NotesTable } from './schema.ts';
 import { countStored, NOTES, returned, withinCeiling } from './storage.ts';
 
-/** Availability now: what the sweep has settled, else what the count and the clock say. */
+/**
+ * Availability now: what the sweep has settled, else what the count and the clock say. Nothing that an index could be asked: of a
+ * table that was not analyzed yet PostgreSQL would rather read all of the sweep's than a few rows by their ids.
+ */
 const status = sql<NoteState>`case
   when state <> 'available' then state
   when view_count >= max_views then 'limit_reached'
@@ -102,7 +105,7 @@ export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | 
           ${claims.map(({ id }) => id)}::uuid[],
           ${claims.map(({ calls }) => calls.length)}::int[]
         ) as wanted (id, count) on wanted.id = n.id
-        where n.state = 'available' and n.view_count < n.max_views and n.expires_at > now()
+        where ${status} = 'available'
         order by n.id for update of n
       )
       update notes.notes n set

@@ -91,7 +91,7 @@ export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps
     const writtenBefore = socket.bytesWritten;
     payload.once('close', keepLease(uploads, id, logger));
     payload.once('error', (error) => {
-      if (reply.raw.headersSent) cutOff(reply.raw, 'store');
+      if (reply.raw.headersSent) cutOff(socket, 'store');
       else takeHeadBack(reply);
       const isMostDelivered = socket.bytesWritten - writtenBefore > sizeBytes / 2;
       if (!isMostDelivered && !(error instanceof KeptWaiting)) void giveBack(id);

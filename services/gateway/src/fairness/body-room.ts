@@ -47,7 +47,7 @@ function untilTurn(exchange: Exchange, room: Room, { bytes, enter }: Waiting, wa
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const over = (isTurn: boolean) => {
     clearTimeout(timer);
-    delete exchange.onEnd;
+    exchange.onEnd = undefined;
     if (isTurn) enter();
     else room.queue.splice(room.queue.indexOf(waiting), 1);
     resolve(isTurn);

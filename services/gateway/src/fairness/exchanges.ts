@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+/** How far one direction of an exchange has come, and how long it may still stand still. */
+export type Direction = { movedBytes: number; patienceMs: number };
+export type Watched = { body: Direction; answer: Direction };
+
 /** A request that is under way, from its admission to the close of its answer. */
 export type Exchange = {
   readonly client: string;
@@ -9,11 +13,15 @@ export type Exchange = {
   /** Its body is the payload of an upload. */
   readonly isPayload: boolean;
   /** What is given back when it is over. */
-  onEnd?: () => void;
+  onEnd: (() => void) | undefined;
+  /** Its place among those that run; -1 when it is over. */
+  place: number;
+  /** The watch's own. */
+  watched: Watched | undefined;
 };
 
 export type Exchanges = {
-  readonly running: ReadonlySet<Exchange>;
+  readonly running: readonly Exchange[];
   /** Undefined when the client has as many under way as it may. */
   begin(exchange: Pick<Exchange, 'client' | 'request' | 'response' | 'isPayload'>): Exchange | undefined;
   /** Does nothing when it is over already. */
@@ -22,27 +30,35 @@ export type Exchanges = {
 
 /** What is under way in this process, and how much of it each client has: `mostPerClient` at most (0: no limit). */
 export function openExchanges(mostPerClient: number): Exchanges {
-  const running = new Set<Exchange>();
+  const running: Exchange[] = []; // a Set's outgrown tables would keep requests that are over alive for the collector
   const perClient = new Map<string, number>();
 
   function end(exchange: Exchange) {
-    if (!running.delete(exchange)) return;
-    const others = (perClient.get(exchange.client) ?? 1) - 1;
-    if (others === 0) perClient.delete(exchange.client);
-    else perClient.set(exchange.client, others);
+    const { place, client } = exchange;
+    if (place === -1) return;
+    const last = running.pop();
+    if (last && last !== exchange) {
+      running[place] = last;
+      last.place = place;
+    }
+    exchange.place = -1;
+    const others = (perClient.get(client) ?? 1) - 1;
+    if (others === 0) perClient.delete(client);
+    else perClient.set(client, others);
     exchange.onEnd?.();
   }
 
   return {
     running,
-    begin(begun) {
-      const { client, response } = begun;
+    begin({ client, request, response, isPayload }) {
       const others = perClient.get(client) ?? 0;
       if (mostPerClient > 0 && others >= mostPerClient) return undefined;
-      const exchange: Exchange = { ...begun, startedAt: performance.now() };
       perClient.set(client, others + 1);
-      running.add(exchange);
-      response.once('close', () => end(exchange));
+      const startedAt = performance.now();
+      const place = running.length;
+      const exchange = { client, request, response, isPayload, startedAt, place, onEnd: undefined, watched: undefined };
+      running.push(exchange);
+      response.on('close', () => end(exchange));
       return exchange;
     },
     end,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Exchange, Exchanges } from './exchanges.ts';
+import type { Direction, Exchange, Exchanges, Watched } from './exchanges.ts';
 
 export type Rules = {
   /** The least rate, in bytes per second; 0 is none. */
@@ -15,9 +15,6 @@ export type Rules = {
 /** `late`: the body came too slowly, or took too long, and nothing was answered yet. `stuck`: the answer was taken too slowly. */
 export type Fault = 'late' | 'stuck';
 
-type Direction = { movedBytes: number; patienceMs: number };
-type Watched = { body: Direction; answer: Direction };
-
 const CHECK_MS = 1_000;
 
 /**
@@ -27,7 +24,6 @@ const CHECK_MS = 1_000;
  * store or a service lets it wait costs it nothing. Decision 87.
  */
 export function watchSlowClients(exchanges: Exchanges, rules: Rules, cut: (exchange: Exchange, fault: Fault) => void) {
-  const watched = new WeakMap<Exchange, Watched>();
   const checkMs = Math.min(CHECK_MS, rules.bodyWindowMs / 4, rules.windowMs / 4);
   let checkedAt = performance.now();
 
@@ -36,7 +32,7 @@ export function watchSlowClients(exchanges: Exchanges, rules: Rules, cut: (excha
     // A process that was held up itself must not take that for the slowness of its clients.
     const waitedMs = Math.min(now - checkedAt, 2 * checkMs);
     checkedAt = now;
-    for (const exchange of exchanges.running) {
+    for (const exchange of [...exchanges.running]) {
       // The answer to a pipelined request is never closed when its connection ends before its turn.
       if (exchange.request.socket.destroyed) exchanges.end(exchange);
       else {
@@ -69,15 +65,13 @@ export function watchSlowClients(exchanges: Exchanges, rules: Rules, cut: (excha
   }
 
   function watchedOf(exchange: Exchange): Watched {
-    const known = watched.get(exchange);
-    if (known) return known;
+    if (exchange.watched) return exchange.watched;
     const { socket } = exchange.request;
-    const begun = {
+    exchange.watched = {
       body: { movedBytes: socket.bytesRead, patienceMs: bodyWindowOf(exchange) },
       answer: { movedBytes: takenBytes(socket), patienceMs: rules.windowMs },
     };
-    watched.set(exchange, begun);
-    return begun;
+    return exchange.watched;
   }
 
   function bodyWindowOf({ isPayload }: Exchange): number {

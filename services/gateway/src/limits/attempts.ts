@@ -20,7 +20,11 @@ type Deps = {
   memory: MemoryAdmission;
   logger: Logger;
   now: () => number;
+  /** Whoever waits for an attempt at this place can be decided anew. */
+  onSettled: (place: string) => void;
 };
+
+const UNLOCKED = Promise.resolve(0);
 
 /** Attempts at tokens, from the request to its answer. Decision 79. */
 export class Attempts {
@@ -33,10 +37,11 @@ export class Attempts {
   }
 
   begin(target: Target): Attempt {
-    const place = `${target.networks.at(-1)?.network}\n${target.item}`;
+    const { networks, item, ofClient, naming, time } = target;
+    const place = `${networks.at(-1)?.network}\n${item}`;
     const others = this.#underWay.get(place) ?? 0;
     this.#underWay.set(place, others + 1);
-    return { ...target, place, guard: this.#guardOf(target, others === 0) };
+    return { networks, item, ofClient, naming, time, place, guard: this.#guardOf(target, others === 0) };
   }
 
   /** It was refused before it began. */
@@ -50,15 +55,21 @@ export class Attempts {
    * The answer is known. Resolves when the others can know it, too: with 0, or with how long the item is locked, in
    * milliseconds, when others have used up the wrong tokens meanwhile.
    */
-  async settle(attempt: Attempt, { keptBy, owner, isReserved }: Admission, isWrong: boolean): Promise<number> {
-    const { shared, memory, logger, namingAt, now } = this.#deps;
+  settle(attempt: Attempt, admission: Admission, isWrong: boolean): Promise<number> {
+    const { memory, onSettled } = this.#deps;
+    const { keptBy, isReserved } = admission;
     this.drop(attempt);
+    if (keptBy === 'redis' && (isWrong || isReserved)) return this.#settleForAll(attempt, admission, isWrong);
     if (keptBy === 'memory') {
       if (isWrong) memory.fail(attempt.guard, attempt.naming.isSwitched);
       else memory.refund(attempt.guard);
-      return 0;
     }
-    if (!isWrong && !isReserved) return 0;
+    onSettled(attempt.place);
+    return UNLOCKED;
+  }
+
+  async #settleForAll(attempt: Attempt, { owner, isReserved }: Admission, isWrong: boolean): Promise<number> {
+    const { shared, memory, logger, namingAt, now, onSettled } = this.#deps;
     // Under the names that it has by now.
     const time = now();
     const naming = await namingAt(time);
@@ -73,6 +84,8 @@ export class Attempts {
       // A wrong token is noted at least here; what was reserved ends by itself.
       if (isWrong) memory.note(guard, naming.isSwitched);
       logger.debug({ err }, 'an attempt was not settled');
+    } finally {
+      onSettled(attempt.place);
     }
     return 0;
   }

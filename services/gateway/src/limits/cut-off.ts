@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpError } from '@mayfly/shared/errors';
-import { turnAway, writeError } from '../raw-answer.ts';
+import { answerInstead } from '../raw-answer.ts';
 
 /** What is still sent after the answer is dropped for so long. */
 const DROP_MS = 8_000;
@@ -26,8 +26,7 @@ export function cutOff(
     }
     if (!isCut) {
       isCut = true;
-      writeError(response, refusal());
-      turnAway(response);
+      answerInstead(response, refusal());
       setTimeout(() => request.destroy(), DROP_MS).unref();
     }
     if (chunk === null) setImmediate(() => request.destroy());

@@ -54,13 +54,11 @@ function namesUnder(key: KeyObject, old: KeyObject | undefined, isSwitched: bool
   };
 }
 
-/** The name of what is kept about these. */
-export function nameFrom(prefix: string, ...pseudonyms: Pseudonym[]): Name {
-  const isOne = pseudonyms.some(({ old }) => old === undefined);
-  return {
-    name: prefix + pseudonyms.map(({ name }) => name).join(':'),
-    old: isOne ? '' : prefix + pseudonyms.map(({ old }) => old).join(':'),
-  };
+/** The name of what is kept about one or both of these. */
+export function nameFrom(prefix: string, first: Pseudonym, second?: Pseudonym): Name {
+  const name = (one: string, other = '') => (second ? `${prefix}${one}:${other}` : prefix + one);
+  const isOne = first.old === undefined || (second && second.old === undefined);
+  return { name: name(first.name, second?.name), old: isOne ? '' : name(first.old ?? '', second?.old) };
 }
 
 /** The one that counts by this process's clock: for what is not taken along to the next day. */

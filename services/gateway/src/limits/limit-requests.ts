@@ -4,8 +4,8 @@ import type { App } from '../deps.ts';
 import type { BodyLimits, Route } from '../routes.ts';
 import { chargedBytes } from './charge.ts';
 import { cutOff } from './cut-off.ts';
-import { settleAttempt } from './held-answer.ts';
 import type { RequestLimits, Ticket } from './limits.ts';
+import { settleAttempt } from './settle-attempt.ts';
 
 /**
  * Counts every request below /api but the health check, before its body is read, and says so on every answer (RateLimit
@@ -23,7 +23,7 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
     const { id } = request.params as { id?: string };
     const mostBytes = route?.largestBody(sizes) ?? 0;
     const ticket = await requests.admit({
-      address: request.ip,
+      address: request.address,
       bytes: route?.isCharged ? chargedBytes(request, mostBytes) : 0,
       item: route?.isGuarded ? id?.toLowerCase() : undefined,
     });
@@ -42,7 +42,8 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
     }
     if (route.isCharged) settleWithAnswer(ticket, request, reply);
     if (route.isGuarded) {
-      settleAttempt(ticket, request.raw, reply.raw, (lockedMs) => tooMany('Too many requests', lockedMs));
+      const refusal = (lockedMs: number) => tooMany('Too many requests', lockedMs);
+      request.beforeAnswer = settleAttempt(ticket, request.raw, reply.raw, refusal);
     }
     cutOff(request.raw, reply.raw, mostBytes, () => tooLarge(route));
   });

@@ -40,7 +40,7 @@ export type Ticket = {
    */
   fail(): Promise<number>;
   /** It was not: the attempt does not count. */
-  refund(): Promise<void>;
+  refund(): Promise<unknown>;
 };
 
 export type RequestLimits = {
@@ -48,6 +48,11 @@ export type RequestLimits = {
   admit(request: Request): Promise<Ticket>;
   keyOf(address: string): Promise<string>;
 };
+
+type Consumed = { admission: Admission; isLimited: boolean };
+
+const nothing = async () => {};
+const unlocked = async () => 0;
 
 /** Rate limit, quota and guessing: one decision per request, shared by all replicas. Decisions 12, 13, 79 and 80. */
 export function requestLimits(options: {
@@ -73,8 +78,9 @@ export function requestLimits(options: {
   const shared = new RedisAdmission({ redis, limits, breaker: health, insurance: memory });
   const keys = sharedKeys(redis, health);
   const namingAt = dailyNames(keys, Math.max(limits.windowMs, limits.failuresWindowMs));
-  const attempts = new Attempts({ limits, namingAt, shared, memory, logger, now });
   const waiting = new WaitingRoom<Admission>();
+  const onSettled = (place: string) => waiting.wake(place);
+  const attempts = new Attempts({ limits, namingAt, shared, memory, logger, now, onSettled });
 
   const check = () => health.probe(() => Promise.all([keys.check(), shared.stayAlive()]));
   const timer = setInterval(check, CHECK_MS).unref();
@@ -111,40 +117,33 @@ export function requestLimits(options: {
         ...(quota ? { quota } : {}),
         ...(attempt ? { guard: attempt.guard } : {}),
       };
-      const { admission, isLimited } = await decide(claims, attempt?.place);
+      let decision = await consume(claims);
+      if (decision.admission.mustWait) decision = await whenSettled(decision, claims, attempt?.place);
+      const { admission, isLimited } = decision;
       const isAdmitted = !isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0 && !admission.mustWait;
       if (attempt && !isAdmitted) attempts.drop(attempt);
-
-      const settleAttempt = async (isWrong: boolean) => {
-        if (!attempt || !isAdmitted) return 0;
-        const lockedMs = await attempts.settle(attempt, admission, isWrong);
-        waiting.wake(attempt.place);
-        return lockedMs;
-      };
       return {
         admission,
         isLimited,
         lockedMs: admission.mustWait ? TRY_AGAIN_MS : admission.lockedMs,
         msToMidnight: msToMidnight(time),
-        async giveBack() {
-          if (!isAdmitted || !quota) return;
-          try {
-            await (admission.keptBy === 'redis' ? shared : memory).giveBack(quota.key, quota.bytes);
-          } catch (err) {
-            logger.debug({ err }, 'bytes were not given back'); // they count until midnight
-          }
-        },
-        fail: () => settleAttempt(true),
-        refund: async () => void (await settleAttempt(false)),
+        giveBack: quota && isAdmitted ? () => giveBack(quota, admission) : nothing,
+        fail: attempt && isAdmitted ? () => attempts.settle(attempt, admission, true) : unlocked,
+        refund: attempt && isAdmitted ? () => attempts.settle(attempt, admission, false) : unlocked,
       };
     },
   };
 
+  async function giveBack({ key, bytes }: NonNullable<Claims['quota']>, { keptBy }: Admission) {
+    try {
+      await (keptBy === 'redis' ? shared : memory).giveBack(key, bytes);
+    } catch (err) {
+      logger.debug({ err }, 'bytes were not given back'); // they count until midnight
+    }
+  }
+
   /** A request whose attempt depends on those that are under way waits for them, with its place in the window. */
-  async function decide(claims: Claims, place = '') {
-    const first = await consume(claims);
-    if (!first.admission.mustWait) return first;
-    const { rate: _, ...others } = claims;
+  async function whenSettled(first: Consumed, { rate: _, ...others }: Claims, place = ''): Promise<Consumed> {
     const later = await waiting.wait(place, async () => {
       const { admission } = await consume(others);
       return admission.mustWait ? undefined : admission;
@@ -154,7 +153,7 @@ export function requestLimits(options: {
     return { admission: later.at(consumedPoints, msBeforeNext, limits), isLimited: false };
   }
 
-  async function consume(claims: Claims) {
+  async function consume(claims: Claims): Promise<Consumed> {
     try {
       return { admission: await shared.consume(claims.rate?.name ?? '', 1, claims), isLimited: false };
     } catch (refusal) {

@@ -4,7 +4,7 @@ import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Admission, type Claims, type Decision, type Guard, type Limits } from './admission.ts';
 import type { Breaker } from './breaker.ts';
 import type { MemoryAdmission } from './memory-admission.ts';
-import { ADMIT, FAIL, GIVE_BACK, REFUND } from './redis-scripts.ts';
+import { admit, FAIL, GIVE_BACK, REFUND } from './redis-scripts.ts';
 
 /** Most clients over their limit that are refused without asking Redis. */
 const MAX_BLOCKED = 1_000;
@@ -45,7 +45,7 @@ export class RedisAdmission extends RateLimiterRedis {
       insuranceLimiter: options.insurance,
       keyPrefix: '', // keys come with their own
     });
-    options.redis.defineCommand('mayflyAdmit', { lua: ADMIT });
+    options.redis.defineCommand('mayflyAdmit', { lua: admit(options.limits) });
     options.redis.defineCommand('mayflyGiveBack', { numberOfKeys: 1, lua: GIVE_BACK });
     options.redis.defineCommand('mayflyRefund', { lua: REFUND });
     options.redis.defineCommand('mayflyFail', { lua: FAIL });
@@ -112,37 +112,36 @@ export class RedisAdmission extends RateLimiterRedis {
   }
 
   #run<T>(command: () => Promise<T>): Promise<T> {
-    return this.#breaker.run(async () => {
-      try {
-        return await command();
-      } catch (error) {
+    return this.#breaker.run(() =>
+      command().catch((error: unknown) => {
         this.#owner = newOwner(); // it may have been done, or not
         throw error;
-      }
-    });
+      }),
+    );
   }
 
   // Called by the library in place of its fixed-window script.
   async _upsert(_key: string, _points: number, _ms: number, _force: boolean, claims: Claims) {
-    const { max, windowMs, quotaBytes, failuresWindowMs, itemFailuresMax } = this.#limits;
-    const { rate, isSwitched, quota, guard } = claims;
     const owner = this.#owner;
-    const keys = [rate?.name ?? '', rate?.old ?? '', quota?.key ?? '', guard?.item ?? ''];
+    return { decision: await this.#run(() => this.#admit(claims, owner)), owner };
+  }
+
+  #admit({ rate, isSwitched, quota, guard }: Claims, owner: string): Promise<Decision> {
+    const [name, old, switched] = [rate?.name ?? '', rate?.old ?? '', isSwitched ? 1 : 0];
+    // What nearly all requests are.
+    if (!quota && !guard) return this.#scripts.mayflyAdmit(2, name, old, switched, '');
+    const keys = [name, old, quota?.key ?? '', guard?.item ?? ''];
     const most: number[] = [];
     for (const network of guard?.networks ?? []) {
       keys.push(network.name, network.old);
       most.push(network.max);
     }
-    const decision = await this.#run(() =>
-      this.#scripts.mayflyAdmit(
-        keys.length,
-        ...keys,
-        ...[max, windowMs, quota?.bytes ?? 0, quotaBytes, quota?.expireSec ?? 0],
-        ...[failuresWindowMs, itemFailuresMax, guard?.guesser ?? 0, owner, isSwitched ? 1 : 0, ''],
-        ...[guard?.endsInMs ?? 0, guard && !guard.isAlone ? 1 : 0, ...most],
-      ),
+    return this.#scripts.mayflyAdmit(
+      keys.length,
+      ...keys,
+      ...[switched, '', quota?.bytes ?? 0, quota?.expireSec ?? 0, guard?.guesser ?? 0, owner],
+      ...[guard?.endsInMs ?? 0, guard && !guard.isAlone ? 1 : 0, ...most],
     );
-    return { decision, owner };
   }
 
   // Called by the library with what the script has answered.

@@ -1,3 +1,5 @@
+import type { Limits } from './admission.ts';
+
 /**
  * The time, in milliseconds; within a log never before its newest entry. A log whose newest entry is more than a window ahead
  * is from before the clock was set back: nobody knows how old it is, so it is dropped and its client begins anew.
@@ -40,23 +42,24 @@ end
 
 /**
  * One request, decided in one step and one round trip. Answer: count, waitMs, quota exceeded, lockedMs, must wait, reserved.
- * KEYS: 1 and 2 the log of the client's requests (a list of milliseconds, oldest first) under its new and its old name, 3 the
- * day's bytes, 4 the item's budget; then for each network of the client the log of wrong tokens, new and old. A name that
- * is not wanted is empty. ARGV: 1 max, 2 windowMs, 3 bytes, 4 quotaBytes, 5 quotaExpireSec, 6 failuresWindowMs,
- * 7 itemFailuresMax, 8 guesser, 9 owner, 10 is switched, 11 now (tests only), 12 ms until the budget ends,
- * 13 whether to reserve an attempt in any case; then the most wrong tokens of each network.
+ * KEYS: 1 and 2 the log of the client's requests (a list of milliseconds, oldest first) under its new and its old name. Where
+ * bytes or a token are at stake 3 the day's bytes, 4 the item's budget, then for each network of the client the log of wrong
+ * tokens, new and old. A name that is not wanted is empty. ARGV: 1 is switched, 2 now (tests only). With more than two keys
+ * 3 bytes, 4 quotaExpireSec, 5 guesser, 6 owner, 7 ms until the budget ends, 8 whether to reserve an attempt in any case; then
+ * the most wrong tokens of each network.
  *
  * The log is exact: a request is let in only when fewer than \`max\` are in the window that ends with it. Refused requests
  * are not logged, so that a client that keeps trying recovers. Time is Redis's, and never runs backwards within a log.
  * An attempt at a token is reserved until it is settled, or its gateway is gone. The first one of a gateway is not, when there
  * is nothing else: nearly all requests are alone, and have the right token.
  */
-export const ADMIT = `
+export const admit = ({ max, windowMs, quotaBytes, failuresWindowMs, itemFailuresMax }: Limits) => `
 ${NOW}
 ${NAMED}
 
-local max, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local is_switched, clock = ARGV[10] == '1', now_ms(ARGV[11])
+local max, window, quota_bytes, failures_window, item_max =
+  ${max}, ${windowMs}, ${quotaBytes}, ${failuresWindowMs}, ${itemFailuresMax}
+local is_switched, clock = ARGV[1] == '1', now_ms(ARGV[2])
 
 -- Drops what has left the window. Answers the number left, the oldest entry and a time not before the newest.
 local function live(key, window, now)
@@ -99,18 +102,19 @@ if KEYS[1] ~= '' and max > 0 then
   count, wait = count + 1, oldest + window - now
 end
 
-local reserved, must_wait, is_reserved = {}, 0, tonumber(ARGV[13])
+if #KEYS == 2 then return {count, wait, 0, 0, 0, 0} end
+
+local reserved, must_wait, is_reserved = {}, 0, tonumber(ARGV[8])
 if #KEYS > 4 then
-  local window, item_max = tonumber(ARGV[6]), tonumber(ARGV[7])
   local is_used_up = item_max > 0 and tonumber(redis.call('HGET', KEYS[4], 'all') or '0') >= item_max
   for i = 5, #KEYS, 2 do
     local network = (i - 3) / 2
-    local log, most = named(KEYS[i], KEYS[i + 1], is_switched), tonumber(ARGV[13 + network])
-    local failures, oldest, now = live(log, window, clock)
-    if failures >= most then return {count, wait, 0, oldest + window - now, 0, 0} end
-    if is_used_up and network == tonumber(ARGV[8]) then
+    local log, most = named(KEYS[i], KEYS[i + 1], is_switched), tonumber(ARGV[8 + network])
+    local failures, oldest, now = live(log, failures_window, clock)
+    if failures >= most then return {count, wait, 0, oldest + failures_window - now, 0, 0} end
+    if is_used_up and network == tonumber(ARGV[5]) then
       if redis.call('HEXISTS', KEYS[4], string.sub(log, -22)) == 1 then
-        return {count, wait, 0, tonumber(ARGV[12]), 0, 0}
+        return {count, wait, 0, tonumber(ARGV[7]), 0, 0}
       end
       most = failures + 1 -- one attempt at a time
     end
@@ -124,16 +128,16 @@ if #KEYS > 4 then
 end
 if KEYS[3] ~= '' then
   local used = tonumber(redis.call('GET', KEYS[3]) or '0')
-  if used + tonumber(ARGV[3]) > tonumber(ARGV[4]) then return {count, wait, 1, 0, 0, 0} end
+  if used + tonumber(ARGV[3]) > quota_bytes then return {count, wait, 1, 0, 0, 0} end
   redis.call('INCRBY', KEYS[3], ARGV[3])
-  redis.call('EXPIRE', KEYS[3], ARGV[5])
+  redis.call('EXPIRE', KEYS[3], ARGV[4])
 end
 if is_reserved == 1 then
   for i = 1, #reserved do
-    redis.call('HINCRBY', reserved[i], ARGV[9], 1)
+    redis.call('HINCRBY', reserved[i], ARGV[6], 1)
     redis.call('PEXPIRE', reserved[i], 3600000)
   end
-  redis.call('SET', 'mayfly:gateway:' .. ARGV[9], '', 'PX', 10000)
+  redis.call('SET', 'mayfly:gateway:' .. ARGV[6], '', 'PX', 10000)
 end
 return {count, wait, 0, 0, 0, is_reserved}
 `;

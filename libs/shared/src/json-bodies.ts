@@ -9,6 +9,13 @@ const FREE_BYTES = 16 * 1024;
 const PIECE_BYTES = 256;
 const DEFAULT_BYTES = 64 * 1024 * 1024;
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** With whose end a body that may be large is over. */
+    answer: ServerResponse | undefined;
+  }
+}
+
 /** What the JSON bodies in a process take. */
 export type BodyBudget = { readonly mostBytes: number; heldBytes: number };
 
@@ -24,20 +31,23 @@ const { FST_ERR_CTP_BODY_TOO_LARGE, FST_ERR_CTP_INVALID_CONTENT_LENGTH } = Fasti
  * is counted until its request is answered: beyond the budget 503, before more is read. A body that is alone is always taken.
  */
 export function collectJsonBodies(
-  app: Pick<App, 'removeAllContentTypeParsers' | 'addContentTypeParser' | 'getDefaultJsonParser' | 'addHook'>,
+  app: Pick<
+    App,
+    'removeAllContentTypeParsers' | 'addContentTypeParser' | 'getDefaultJsonParser' | 'addHook' | 'decorateRequest'
+  >,
   budget: BodyBudget,
 ) {
   const parseJson = app.getDefaultJsonParser('error', 'error');
-  const answers = new WeakMap<FastifyRequest, ServerResponse>();
+  app.decorateRequest('answer', undefined);
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (mayBeLarge(request)) answers.set(request, reply.raw);
+    if (mayBeLarge(request)) request.answer = reply.raw;
     done();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const { bodyLimit } = request.routeOptions;
     const declared = Number(request.headers['content-length'] ?? Number.NaN);
-    const share = shareOf(budget, request, answers.get(request));
+    const share = shareOf(budget, request);
     const pieces: Buffer[] = [];
     let received = 0;
 
@@ -74,7 +84,7 @@ function mayBeLarge({ headers }: FastifyRequest): boolean {
 }
 
 /** What one body takes of the budget, given back when its request has been answered or its connection is gone. */
-function shareOf(budget: BodyBudget, { raw }: FastifyRequest, answer: ServerResponse | undefined) {
+function shareOf(budget: BodyBudget, { raw, answer }: FastifyRequest) {
   let [taken, counted] = [0, 0];
   const giveBack = () => {
     budget.heldBytes -= counted;

@@ -1,18 +1,20 @@
 import { parseArgs } from 'node:util';
 
-export const KINDS = ['all', 'split', 'replicas', 'crowd', 'growth'] as const;
+export const KINDS = ['all', 'split', 'beside', 'replicas', 'crowd', 'growth'] as const;
 export type Kind = (typeof KINDS)[number];
 
-export const USAGE = `Usage: npm run bench -- [all|split|replicas|crowd|growth] [--quick] [--only NAME]... [--rounds N] [--seconds N] [--url URL]... [--folder DIR]
+export const USAGE = `Usage: npm run bench -- [all|split|beside|replicas|crowd|growth] [--quick] [--only NAME]... [--rounds N] [--seconds N] [--url URL]... [--folder DIR] [--other DIR]
 
   all, split   every scenario on one process (all), or on four
+  beside       what one process of this code costs beside one of --other, in turns of --seconds (1), as often as --rounds (20)
   replicas     what two and four replicas add, each process held to a share of a core (root, cgroups)
   crowd        what others notice of thousands of idle and slow clients
   growth       what requests cost with 10 million rows in each table (several GB on the disk), and Redis with 100,000 clients
   --quick      one short round: to see that it works, not to cite
   --only       this scenario only; may be repeated
   --url        measure a service that runs there, too; its limits must let the load through
-  --folder     where stores, payloads and the references' files lie while it runs (/var/tmp)`;
+  --folder     where stores, payloads and the references' files lie while it runs (/var/tmp)
+  --other      another checkout of this project, with its dependencies installed (for beside)`;
 
 export type BenchArguments = {
   kind: Kind;
@@ -22,6 +24,8 @@ export type BenchArguments = {
   seconds: number;
   urls: string[];
   folder: string;
+  /** Another checkout of this project; only for `beside`. */
+  other: string | undefined;
 };
 
 /** Throws with a sentence when the command line is wrong. */
@@ -36,6 +40,7 @@ export function readArguments(args: string[], scenarios: string[]): BenchArgumen
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       folder: { type: 'string', default: '/var/tmp' },
+      other: { type: 'string' },
     },
   });
   const [first = 'all', ...more] = positionals;
@@ -43,14 +48,18 @@ export function readArguments(args: string[], scenarios: string[]): BenchArgumen
   if (!kind || more.length > 0) throw new Error(`there is ${KINDS.join(', ')}, and one at a time`);
   const unknown = values.only.find((name) => !scenarios.includes(name));
   if (unknown) throw new Error(`no scenario is called ${unknown}: there are ${scenarios.join(', ')}`);
+  if ((kind === 'beside') !== (values.other !== undefined))
+    throw new Error('beside has --other, and nothing else has it');
+  const [rounds, seconds] = values.quick ? ['1', '1'] : kind === 'beside' ? ['20', '1'] : ['3', '5'];
   return {
     kind,
     isQuick: values.quick,
     only: values.only,
-    rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '3')),
-    seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '5')),
+    rounds: positive('--rounds', values.rounds ?? rounds),
+    seconds: positive('--seconds', values.seconds ?? seconds),
     urls: values.url.map((url) => new URL(url).origin),
     folder: values.folder,
+    other: values.other,
   };
 }
 

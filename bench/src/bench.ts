@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { BenchArguments, Kind } from './arguments.ts';
+import { measureBeside } from './beside.ts';
 import { measureCrowd } from './crowd.ts';
 import { measureGrowth } from './growth.ts';
 import { measureReplicas } from './replicas.ts';
@@ -14,6 +15,7 @@ type Measure = (stack: AsyncDisposableStack, folder: string, given: BenchArgumen
 const MEASURES: Record<Kind, Measure> = {
   all: measureScenarios,
   split: measureScenarios,
+  beside: measureBeside,
   replicas: measureReplicas,
   crowd: measureCrowd,
   growth: measureGrowth,
@@ -36,7 +38,10 @@ export async function bench(given: BenchArguments): Promise<void> {
   console.log(`\nWritten to ${writeResult(given, report)}`);
 }
 
-function writeResult({ urls: _, folder: __, ...given }: BenchArguments, { figures, verdicts }: Report): string {
+function writeResult(
+  { urls: _, folder: __, other: ___, ...given }: BenchArguments,
+  { figures, verdicts }: Report,
+): string {
   const folder = resolve(import.meta.dirname, '../results');
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${given.kind}-${new Date().toISOString().replaceAll(':', '-')}.json`);

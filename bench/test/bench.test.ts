@@ -35,6 +35,17 @@ test.skipIf(process.platform !== 'linux').each([
   300_000,
 ); // growth fills three databases: a busy machine takes minutes
 
+test.skipIf(process.platform !== 'linux')(
+  'a quick run beside the same code prints what each part costs, and their ratio (needs /proc: Linux)',
+  async () => {
+    const args = ['scripts/bench.ts', 'beside', '--other', root, '--quick', '--only', 'exists'];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
+    for (const part of ['all', 'postgres', 'redis', 'together']) {
+      expect(stdout).toMatch(new RegExp(`^exists +1,000 requests +${part} +[\\d.]+ +[\\d.]+ +[\\d.]+$`, 'm'));
+    }
+  },
+);
+
 test('a scenario that does not exist is refused with the names of those that do', async () => {
   const run = promisify(execFile)(process.execPath, ['scripts/bench.ts', '--only', 'nothing'], { cwd: root });
   await expect(run).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('info, exists, note-get') });

@@ -59,6 +59,12 @@ describeEachShape('the API reference', (service) => {
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
     expect(described.sort()).toEqual([...ENDPOINTS].sort());
+    // What a service has and the gateway does not know could not be reached.
+    for (const [path, methods] of Object.entries(paths)) {
+      const { status, headers } = await call('PATCH', service.api.baseUrl + path.replace('{id}', 'x'));
+      const known = Object.keys(methods).map((method) => method.toUpperCase());
+      expect([path, status, String(headers.allow).split(', ').sort()]).toEqual([path, 405, known.sort()]);
+    }
   });
 
   test('a linter finds nothing wrong with it', async () => {

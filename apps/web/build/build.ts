@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'vite';
 import { compress } from './compress.ts';
@@ -30,6 +39,7 @@ export async function buildWebApp(folder = join(app, 'dist')): Promise<{ folder:
     await buildForPeople(fresh);
     addIntegrity(fresh);
     await compress(fresh);
+    copyFileSync(join(app, 'src/pages.json'), join(fresh, 'pages.json')); // for the service: which addresses are pages
     writeFileSync(join(fresh, '.built-from'), stamp);
     mkdirSync(resolve(folder, '..'), { recursive: true });
     rmSync(folder, { recursive: true, force: true });

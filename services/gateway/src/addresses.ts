@@ -99,7 +99,7 @@ export function openAddresses(url: string, logger: Logger, lookup: Lookup = syst
      * The next replica in turn that has room, but for those that were tried; one that leaves or does not answer only when
      * no other is left. Undefined when none is.
      */
-    async next(route: Pick<Route, 'isTransfer'> = {}, tried: ReadonlyMap<Replica, unknown> = new Map()) {
+    async next(route: Pick<Route, 'payload'> = {}, tried: ReadonlyMap<Replica, unknown> = new Map()) {
       const all = (await current()).filter((one) => !tried.has(one) && one.slots.hasRoom(route));
       const fit = all.filter(({ watch }) => watch.isFit());
       const staying = fit.filter((one) => !isLeaving(one));

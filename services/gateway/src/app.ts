@@ -12,7 +12,7 @@ import { health } from './health.ts';
 import { limitRequests } from './limits/limit-requests.ts';
 import { requestLimits } from './limits/limits.ts';
 import { reference } from './reference.ts';
-import { ROUTES, type Route } from './routes.ts';
+import { methodsOf, ROUTES, type Route } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import type { BeforeAnswer, Upstream } from './upstream.ts';
 import { webPages } from './web-app.ts';
@@ -99,15 +99,6 @@ function handOver(
 function notFound(allowedMethods: string[]): HttpError {
   if (allowedMethods.length === 0) return new HttpError(404);
   return new HttpError(405, undefined, { headers: { allow: allowedMethods.join(', ') } });
-}
-
-const KNOWN = [...ROUTES, { method: 'GET', url: '/api/health' }, { method: 'GET', url: '/api/config' }].map(
-  ({ method, url }) => ({ method, path: new RegExp(`^${url.replace(':id', '[^/]+')}$`) }),
-);
-
-function methodsOf(url: string): string[] {
-  const path = url.split('?', 1)[0] ?? '';
-  return KNOWN.filter((route) => route.path.test(path)).map(({ method }) => method);
 }
 
 /**

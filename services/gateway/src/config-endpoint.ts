@@ -1,6 +1,7 @@
 import { errorAnswers } from '@mayfly/shared/answers';
 import Type from 'typebox';
 import type { App, GatewayDeps } from './deps.ts';
+import { OWN } from './routes.ts';
 
 const Limits = Type.Object({
   maxFileSize: Type.Integer({ description: 'bytes' }),
@@ -35,5 +36,5 @@ export function configEndpoint(app: App, { limits }: GatewayDeps) {
     summary: 'Limits that clients should know',
     response: { 200: Limits, ...errorAnswers({}) },
   };
-  app.get('/api/config', { schema }, async () => answer);
+  app.get(OWN.config.url, { schema }, async () => answer);
 }

@@ -2,6 +2,7 @@ import { inTime } from '@mayfly/shared/admin';
 import { Timestamp } from '@mayfly/shared/fields';
 import Type, { type Static } from 'typebox';
 import type { App, GatewayDeps } from './deps.ts';
+import { OWN } from './routes.ts';
 
 const Up = Type.Union([Type.Literal('ok'), Type.Literal('down')]);
 const Health = Type.Object({
@@ -51,7 +52,7 @@ export function health(app: App, { upstreams, redis, version }: GatewayDeps) {
     return looking;
   }
 
-  app.get('/api/health', { schema }, async (_request, reply) => {
+  app.get(OWN.health.url, { schema, config: { isUncounted: true, isForMonitors: true } }, async (_request, reply) => {
     const health = await current();
     return reply.code(health.status === 'ok' ? 200 : 503).send(health);
   });

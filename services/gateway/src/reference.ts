@@ -29,9 +29,14 @@ export function reference(app: App, { upstreams, baseUrl, version }: GatewayDeps
       paths: Object.assign({}, ...documents.map(({ paths }) => paths)) as ApiDocument['paths'],
     };
   });
-  app.register(swaggerUi, {
-    routePrefix: '/api/docs',
-    staticCSP: true,
-    uiConfig: { url: '/api/openapi.json', deepLinking: true, docExpansion: 'list' },
+  app.register(async (pages) => {
+    pages.addHook('onRoute', (route) => {
+      route.config = { ...route.config, isUncounted: true };
+    });
+    pages.register(swaggerUi, {
+      routePrefix: '/api/docs',
+      staticCSP: true,
+      uiConfig: { url: '/api/openapi.json', deepLinking: true, docExpansion: 'list' },
+    });
   });
 }

@@ -148,7 +148,7 @@ function forward(
       return canMove;
     },
     giveUp() {
-      if (!(route.isTransfer && hasBody)) end(new errors.HeadersTimeoutError());
+      if (route.payload !== 'request') end(new errors.HeadersTimeoutError());
     },
   };
   replica.watch.sent(waiting);
@@ -159,7 +159,7 @@ function forward(
       method: method as Dispatcher.HttpMethod,
       headers: endToEnd(headers),
       body: hasBody ? bodyOf(request) : null,
-      ...(route.isTransfer ? TRANSFER : SMALL),
+      ...(route.payload ? TRANSFER : SMALL),
     },
     {
       onRequestStart(controller) {

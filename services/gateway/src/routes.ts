@@ -8,54 +8,85 @@ const ENCRYPTION_BYTES = 256;
 
 export type Service = 'files' | 'notes';
 export type BodyLimits = { MAX_FILE_SIZE: number; NOTE_MAX_SIZE: number };
-export type Route = {
+/** An address of the API, and all that the gateway has to know about it. */
+export type Endpoint = {
   method: 'GET' | 'POST' | 'DELETE';
   url: string;
-  service: Service;
-  /** The largest body that its service takes. What is larger is refused here, whatever the service is set to. Decision 82. */
-  largestBody: (limits: BodyLimits) => number;
+};
+
+/** What an endpoint takes besides a token. It counts against the client's quota. Decision 13. */
+type Body = {
+  /** What is larger is refused here, whatever the service is set to. Decision 82. */
+  largestBytes: (limits: BodyLimits) => number;
   /** How that is said, unless in the words of the status. Contract: Errors, 413. */
   tooLarge?: string;
-  /** Its body counts against the client's quota. Decision 13. */
-  isCharged?: true;
+};
+
+/** An endpoint that a service answers. */
+export type Route = Endpoint & {
+  service: Service;
+  /** Without it there is room for a token, which is not charged. */
+  body?: Body;
   /** It checks a token of the item, so that wrong ones are counted. Decision 79. */
   isGuarded?: true;
-  /** A payload streams: it may take hours. Everything else is small and has little time. */
-  isTransfer?: true;
+  /** Which side streams a payload: it may take hours. Everything else is small and has little time. */
+  payload?: 'request' | 'answer';
   /** It changes nothing, so that it may be asked twice. Decision 31. */
   isRepeatable?: true;
 };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** What a service answers. */
     route?: Route;
+    /** Requests do not count against the client's rate limit: pages, files, the reference, health. All others do. */
+    isUncounted?: true;
+    /** Nor as under way: whoever watches must see what is, and the few bytes cannot be held. */
+    isForMonitors?: true;
   }
 }
 
-const small = () => TOKEN_BODY_BYTES;
-const upload = {
-  largestBody: ({ MAX_FILE_SIZE }: BodyLimits) => MAX_FILE_SIZE,
+const upload: Body = {
+  largestBytes: ({ MAX_FILE_SIZE }) => MAX_FILE_SIZE,
   tooLarge: 'File size exceeds maximum allowed size',
 };
-const meta = { largestBody: () => META_BODY_BYTES };
-const note = {
-  largestBody: ({ NOTE_MAX_SIZE }: BodyLimits) =>
-    Math.ceil((NOTE_MAX_SIZE + ENCRYPTION_BYTES) / 3) * 4 + OTHER_NOTE_BYTES,
+const meta: Body = { largestBytes: () => META_BODY_BYTES };
+const note: Body = {
+  largestBytes: ({ NOTE_MAX_SIZE }) => Math.ceil((NOTE_MAX_SIZE + ENCRYPTION_BYTES) / 3) * 4 + OTHER_NOTE_BYTES,
   tooLarge: 'Note content exceeds maximum size',
 };
 
-/** The contract's endpoints and who answers them. What is not here is not reachable from outside. */
+/** What the gateway answers itself. */
+export const OWN = {
+  health: { method: 'GET', url: '/api/health' },
+  config: { method: 'GET', url: '/api/config' },
+} as const satisfies Record<string, Endpoint>;
+
+/** The contract's other endpoints and who answers them. What is not here is not reachable from outside. */
 export const ROUTES: Route[] = [
-  { method: 'POST', url: '/api/upload', service: 'files', ...upload, isCharged: true, isTransfer: true },
-  { method: 'DELETE', url: '/api/upload/:id', service: 'files', largestBody: small, isGuarded: true },
-  { method: 'POST', url: '/api/meta/:id', service: 'files', ...meta, isCharged: true, isGuarded: true },
-  { method: 'GET', url: '/api/info/:id', service: 'files', largestBody: small, isRepeatable: true },
-  { method: 'GET', url: '/api/exists/:id', service: 'files', largestBody: small, isRepeatable: true },
-  { method: 'POST', url: '/api/password/:id', service: 'files', largestBody: small, isGuarded: true },
-  { method: 'GET', url: '/api/download/:id', service: 'files', largestBody: small, isGuarded: true, isTransfer: true },
-  { method: 'POST', url: '/api/note', service: 'notes', ...note, isCharged: true },
-  { method: 'GET', url: '/api/note/:id', service: 'notes', largestBody: small, isRepeatable: true },
-  { method: 'DELETE', url: '/api/note/:id', service: 'notes', largestBody: small, isGuarded: true },
-  { method: 'POST', url: '/api/note/:id/view', service: 'notes', largestBody: small, isGuarded: true },
-  { method: 'POST', url: '/api/note/:id/password', service: 'notes', largestBody: small, isGuarded: true },
+  { method: 'POST', url: '/api/upload', service: 'files', body: upload, payload: 'request' },
+  { method: 'DELETE', url: '/api/upload/:id', service: 'files', isGuarded: true },
+  { method: 'POST', url: '/api/meta/:id', service: 'files', body: meta, isGuarded: true },
+  { method: 'GET', url: '/api/info/:id', service: 'files', isRepeatable: true },
+  { method: 'GET', url: '/api/exists/:id', service: 'files', isRepeatable: true },
+  { method: 'POST', url: '/api/password/:id', service: 'files', isGuarded: true },
+  { method: 'GET', url: '/api/download/:id', service: 'files', isGuarded: true, payload: 'answer' },
+  { method: 'POST', url: '/api/note', service: 'notes', body: note },
+  { method: 'GET', url: '/api/note/:id', service: 'notes', isRepeatable: true },
+  { method: 'DELETE', url: '/api/note/:id', service: 'notes', isGuarded: true },
+  { method: 'POST', url: '/api/note/:id/view', service: 'notes', isGuarded: true },
+  { method: 'POST', url: '/api/note/:id/password', service: 'notes', isGuarded: true },
 ];
+
+export const largestBody = ({ body }: Route, limits: BodyLimits) => body?.largestBytes(limits) ?? TOKEN_BODY_BYTES;
+
+const PATTERNS = [...Object.values(OWN), ...ROUTES].map(({ method, url }) => ({
+  method,
+  path: new RegExp(`^${url.replace(':id', '[^/]+')}$`),
+}));
+
+/** The methods that the endpoint at this address has; none where there is no endpoint. */
+export function methodsOf(url: string): string[] {
+  const path = url.split('?', 1)[0] ?? '';
+  return PATTERNS.filter((pattern) => pattern.path.test(path)).map(({ method }) => method);
+}

@@ -5,7 +5,7 @@ const MOST_REQUESTS = 1_536;
 /** Transfers may stay for hours: a third of the slots is never theirs. */
 const TRANSFERS_SHARE = 2 / 3;
 
-type Size = Pick<Route, 'isTransfer'>;
+type Size = Pick<Route, 'payload'>;
 export type Slots = {
   hasRoom(route: Size): boolean;
   /** Call what it returns once, when the request is over. */
@@ -18,9 +18,9 @@ export function openSlots(most = MOST_REQUESTS): Slots {
   let taken = 0;
   let transfers = 0;
   return {
-    hasRoom: ({ isTransfer }) => taken < most && (!isTransfer || transfers < mostTransfers),
-    take({ isTransfer }) {
-      const share = isTransfer ? 1 : 0;
+    hasRoom: ({ payload }) => taken < most && (!payload || transfers < mostTransfers),
+    take({ payload }) {
+      const share = payload ? 1 : 0;
       taken += 1;
       transfers += share;
       return () => {

@@ -5,9 +5,6 @@ import { ConfigError } from '@mayfly/shared/config';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from './deps.ts';
 
-/** Addresses that a person opens. All are one document: what it shows, it finds out from the address. Decision 16. */
-const PAGES = ['/', '/d/:id', '/n/:id', '/uploads'];
-
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -33,12 +30,20 @@ type WebFile = {
   coded: Map<string, Buffer>;
 };
 
-export type WebApp = { index: WebFile; files: Map<string, WebFile>; policy: string };
+export type WebApp = {
+  /** Addresses that a person opens. All are one document: what it shows, it finds out from the address. Decision 16. */
+  pages: string[];
+  index: WebFile;
+  files: Map<string, WebFile>;
+  policy: string;
+};
+
+const NEEDED = ['index.html', 'pages.json'];
 
 /** Reads a built web app, less than a megabyte, into memory. Throws ConfigError when there is none in that folder. */
 export function readWebApp(folder: string): WebApp {
-  const isThere = existsSync(join(folder, 'index.html'));
-  if (!isThere) throw new ConfigError('WEB_DIR holds no index.html: build the web app (node apps/web/build/build.ts)');
+  const missing = NEEDED.find((name) => !existsSync(join(folder, name)));
+  if (missing) throw new ConfigError(`WEB_DIR holds no ${missing}: build the web app (node apps/web/build/build.ts)`);
   const files = new Map<string, WebFile>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -47,7 +52,9 @@ export function readWebApp(folder: string): WebApp {
   }
   const index = readWebFile(folder, join(folder, 'index.html'));
   files.delete('/index.html'); // it has better addresses
-  return { index, files, policy: contentSecurityPolicy(index.body.toString()) };
+  files.delete('/pages.json');
+  const pages = Object.keys(JSON.parse(readFileSync(join(folder, 'pages.json'), 'utf8')) as Record<string, string>);
+  return { pages, index, files, policy: contentSecurityPolicy(index.body.toString()) };
 }
 
 function readWebFile(folder: string, path: string): WebFile {
@@ -110,11 +117,17 @@ export function webPages(app: App, web: WebApp) {
     return reply.send((coding && file.coded.get(coding)) ?? file.body);
   };
   const paths = [
-    ...PAGES.map((url) => ({ url, file: web.index })),
+    ...web.pages.map((url) => ({ url, file: web.index })),
     ...[...web.files].map(([url, file]) => ({ url, file })),
   ];
   for (const { url, file } of paths)
-    app.route({ method: ['GET', 'HEAD'], url, schema: { hide: true }, handler: serve(file) });
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      schema: { hide: true },
+      config: { isUncounted: true },
+      handler: serve(file),
+    });
 }
 
 function acceptedCoding(request: FastifyRequest, { coded }: WebFile): string | undefined {

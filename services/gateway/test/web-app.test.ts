@@ -21,6 +21,7 @@ async function start(settings: Record<string, string> = {}) {
   const folder = stack.use(await freshFolder());
   const files: Record<string, string | Buffer> = {
     'index.html': HTML,
+    'pages.json': '{"/":"send","/d/:id":"file","/n/:id":"note","/uploads":"uploads"}',
     'icon.svg': '<svg/>',
     'assets/a-1.js': SCRIPT,
     'assets/a-1.js.br': brotliCompressSync(SCRIPT),
@@ -126,6 +127,7 @@ test('nothing else of the folder, or beside it, can be reached', async () => {
   for (const path of [
     '/.built-from',
     '/index.html',
+    '/pages.json',
     '/assets/a-1.js.br',
     '/assets/',
     '/assets/../.built-from',

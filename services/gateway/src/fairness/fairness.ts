@@ -4,7 +4,7 @@ import type { bodySettings, fairnessSettings } from '@mayfly/shared/settings';
 import type { FastifyRequest } from 'fastify';
 import type { App, GatewayDeps } from '../deps.ts';
 import { clientOf } from '../limits/client-address.ts';
-import type { Route } from '../routes.ts';
+import { largestBody, type Route } from '../routes.ts';
 import { openBodyRoom, SMALL_BODY_BYTES } from './body-room.ts';
 import { type Exchange, openExchanges } from './exchanges.ts';
 import { type Fault, watchSlowClients } from './slow-clients.ts';
@@ -39,17 +39,17 @@ export function beFair(
   app.addHook('onClose', async () => stopWatching());
 
   app.addHook('onRequest', (request, reply, done) => {
-    const { url, config } = request.routeOptions;
-    // Health is for whoever watches, and its few bytes cannot be held. A client may have left while the limits were asked.
-    if (url === '/api/health' || reply.raw.destroyed) return done();
+    const { isForMonitors, route } = request.routeOptions.config;
+    // A client may have left while the limits were asked.
+    if (isForMonitors || reply.raw.destroyed) return done();
     const exchange = exchanges.begin({
       client: clientOf(request.address),
       request: request.raw,
       response: reply.raw,
-      isPayload: url === '/api/upload',
+      isPayload: route?.payload === 'request',
     });
     if (!exchange) return done(tooMany());
-    const bytes = collectedBytes(request, config.route, limits);
+    const bytes = collectedBytes(request, route, limits);
     if (bytes <= SMALL_BODY_BYTES) return done();
     enterBodyRoom(exchange, bytes).then((isThere) => done(isThere ? undefined : tooMany()));
   });
@@ -62,8 +62,8 @@ function tooMany() {
 
 /** What the service behind the gateway collects of the body: all that is not streamed. */
 function collectedBytes({ headers }: FastifyRequest, route: Route | undefined, limits: GatewayDeps['limits']): number {
-  if (!route || route.url === '/api/upload') return 0;
-  if (headers['transfer-encoding'] !== undefined) return route.largestBody(limits);
+  if (!route || route.payload === 'request') return 0;
+  if (headers['transfer-encoding'] !== undefined) return largestBody(route, limits);
   return Number(headers['content-length'] ?? 0);
 }
 

@@ -22,7 +22,7 @@ export type Claims = {
   /** The log of the client's requests; without it the request has its place already. */
   rate?: Name;
   /** Whether the new names count, should neither exist. */
-  isSwitched?: boolean;
+  isSwitched: boolean;
   /** Bytes that the request wants to store, and when the day's count may be forgotten. */
   quota?: { key: string; bytes: number; expireSec: number };
   guard?: Guard;
@@ -44,8 +44,10 @@ export type Limits = {
 /** What was decided: requests in the window, wait, quota exceeded, locked for, attempts to be waited for, reserved. */
 export type Decision = readonly [number, number, number, number, number, number];
 
-/** The library's result with what else was decided in the same step. */
+/** The library's result with what else was decided in the same step. Decision 93. */
 export class Admission extends RateLimiterRes {
+  /** There were too many requests in the window. */
+  readonly isLimited: boolean;
   readonly isQuotaExceeded: boolean;
   /** How long the item is locked for this client, in milliseconds; 0 when it is not. */
   readonly lockedMs: number;
@@ -64,6 +66,7 @@ export class Admission extends RateLimiterRes {
     owner = '',
   ) {
     super(Math.max(limits.max - count, 0), waitMs, count, count === 1);
+    this.isLimited = limits.max > 0 && count > limits.max;
     this.keptBy = keptBy;
     this.isQuotaExceeded = isQuotaExceeded === 1;
     this.lockedMs = lockedMs;

@@ -1,14 +1,14 @@
 import { HttpError } from '@mayfly/shared/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../deps.ts';
-import type { BodyLimits, Route } from '../routes.ts';
+import { type BodyLimits, largestBody, type Route } from '../routes.ts';
 import { chargedBytes } from './charge.ts';
 import { cutOff } from './cut-off.ts';
 import type { RequestLimits, Ticket } from './limits.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 /**
- * Counts every request below /api but the health check, before its body is read, and says so on every answer (RateLimit
+ * Counts every request but those that say otherwise, before its body is read, and says so on every answer (RateLimit
  * fields of draft-ietf-httpapi-ratelimit-headers). Decisions 8, 13 and 79.
  */
 export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimits) {
@@ -17,14 +17,13 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
 
   app.addHook('onRequest', async (request, reply) => {
     // What the router has made of the address decides: it can be written in more ways than one.
-    const { url, config } = request.routeOptions;
-    if (!isCounted(url)) return;
-    const { route } = config;
+    const { route, isUncounted } = request.routeOptions.config;
+    if (isUncounted) return;
     const { id } = request.params as { id?: string };
-    const mostBytes = route?.largestBody(sizes) ?? 0;
+    const mostBytes = route ? largestBody(route, sizes) : 0;
     const ticket = await requests.admit({
       address: request.address,
-      bytes: route?.isCharged ? chargedBytes(request, mostBytes) : 0,
+      bytes: route ? chargedBytes(request.headers, route, mostBytes) : 0,
       item: route?.isGuarded ? id?.toLowerCase() : undefined,
     });
     if (limits.max > 0) {
@@ -40,7 +39,7 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
       await Promise.all([ticket.giveBack(), ticket.refund()]);
       throw isTooLarge ? tooLarge(route) : tooMany('Too many requests', 0);
     }
-    if (route.isCharged) settleWithAnswer(ticket, request, reply);
+    if (route.body) settleWithAnswer(ticket, request, reply);
     if (route.isGuarded) {
       const refusal = (lockedMs: number) => tooMany('Too many requests', lockedMs);
       request.beforeAnswer = settleAttempt(ticket, request.raw, reply.raw, refusal);
@@ -49,18 +48,13 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
   });
 }
 
-/** What no route answers counts, too: it is below /api as far as anybody can tell. */
-function isCounted(url: string | undefined): boolean {
-  return url === undefined || (url.startsWith('/api/') && url !== '/api/health' && !url.startsWith('/api/docs'));
-}
-
-function assertAdmitted({ admission, isLimited, lockedMs, msToMidnight }: Ticket) {
-  if (isLimited) throw tooMany('Too many requests', admission.msBeforeNext);
+function assertAdmitted({ admission, lockedMs, msToMidnight }: Ticket) {
+  if (admission.isLimited) throw tooMany('Too many requests', admission.msBeforeNext);
   if (lockedMs > 0) throw tooMany('Too many requests', lockedMs);
   if (admission.isQuotaExceeded) throw tooMany('Upload quota exceeded', msToMidnight);
 }
 
-const tooLarge = (route: Route) => new HttpError(413, route.tooLarge);
+const tooLarge = (route: Route) => new HttpError(413, route.body?.tooLarge);
 
 function tooMany(sentence: string, waitMs: number): HttpError {
   const headers = { 'retry-after': String(Math.max(Math.ceil(waitMs / 1000), 1)) };

@@ -2,7 +2,7 @@ import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { limitSettings } from '@mayfly/shared/settings';
-import { Admission, type Claims, type Limits } from './admission.ts';
+import type { Admission, Claims, Limits } from './admission.ts';
 import { Attempts } from './attempts.ts';
 import { breaker } from './breaker.ts';
 import { clientOf, networksOf } from './client-address.ts';
@@ -27,7 +27,6 @@ type Request = {
 
 export type Ticket = {
   admission: Admission;
-  isLimited: boolean;
   /** How long this item is locked for this client; 0 when it is not. */
   lockedMs: number;
   /** Until the day's bytes begin anew. */
@@ -48,8 +47,6 @@ export type RequestLimits = {
   admit(request: Request): Promise<Ticket>;
   keyOf(address: string): Promise<string>;
 };
-
-type Consumed = { admission: Admission; isLimited: boolean };
 
 const nothing = async () => {};
 const unlocked = async () => 0;
@@ -75,7 +72,7 @@ export function requestLimits(options: {
     else logger.warn('Redis is away: each process limits by itself');
   });
   const memory = new MemoryAdmission(limits);
-  const shared = new RedisAdmission({ redis, limits, breaker: health, insurance: memory });
+  const shared = new RedisAdmission({ redis, limits, breaker: health });
   const keys = sharedKeys(redis, health);
   const namingAt = dailyNames(keys, Math.max(limits.windowMs, limits.failuresWindowMs));
   const waiting = new WaitingRoom<Admission>();
@@ -117,14 +114,13 @@ export function requestLimits(options: {
         ...(quota ? { quota } : {}),
         ...(attempt ? { guard: attempt.guard } : {}),
       };
-      let decision = await consume(claims);
-      if (decision.admission.mustWait) decision = await whenSettled(decision, claims, attempt?.place);
-      const { admission, isLimited } = decision;
-      const isAdmitted = !isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0 && !admission.mustWait;
+      let admission = await decide(claims);
+      if (admission.mustWait) admission = await whenSettled(admission, claims, attempt?.place);
+      const isAdmitted =
+        !admission.isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0 && !admission.mustWait;
       if (attempt && !isAdmitted) attempts.drop(attempt);
       return {
         admission,
-        isLimited,
         lockedMs: admission.mustWait ? TRY_AGAIN_MS : admission.lockedMs,
         msToMidnight: msToMidnight(time),
         giveBack: quota && isAdmitted ? () => giveBack(quota, admission) : nothing,
@@ -143,22 +139,20 @@ export function requestLimits(options: {
   }
 
   /** A request whose attempt depends on those that are under way waits for them, with its place in the window. */
-  async function whenSettled(first: Consumed, { rate: _, ...others }: Claims, place = ''): Promise<Consumed> {
+  async function whenSettled(first: Admission, { rate: _, ...others }: Claims, place = ''): Promise<Admission> {
     const later = await waiting.wait(place, async () => {
-      const { admission } = await consume(others);
+      const admission = await decide(others);
       return admission.mustWait ? undefined : admission;
     });
-    if (!later) return first;
-    const { consumedPoints, msBeforeNext } = first.admission;
-    return { admission: later.at(consumedPoints, msBeforeNext, limits), isLimited: false };
+    return later ? later.at(first.consumedPoints, first.msBeforeNext, limits) : first;
   }
 
-  async function consume(claims: Claims): Promise<Consumed> {
+  /** All replicas together, or without Redis each by itself. */
+  async function decide(claims: Claims): Promise<Admission> {
     try {
-      return { admission: await shared.consume(claims.rate?.name ?? '', 1, claims), isLimited: false };
-    } catch (refusal) {
-      if (refusal instanceof Admission) return { admission: refusal, isLimited: true };
-      throw refusal;
+      return await shared.decide(claims);
+    } catch {
+      return memory.decide(claims); // the breaker has said that Redis is away
     }
   }
 }

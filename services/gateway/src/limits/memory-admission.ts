@@ -1,11 +1,10 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Admission, type Claims, type Decision, type Guard, type Limits, type Name } from './admission.ts';
 
 /** Most of each kind that is remembered; the one that came first is forgotten for a new one. */
 const MAX_KEYS = 10_000;
 
-/** The same decisions in this process alone, for when Redis is away: the library's insurance. Decision 14. */
-export class MemoryAdmission extends RateLimiterMemory {
+/** The same decisions in this process alone, for when Redis is away. Decision 14. */
+export class MemoryAdmission {
   readonly #limits: Limits;
   readonly #now: () => number;
   // Bounded apart, so that what is cheap to make (a request, a first wrong token) pushes nothing else out.
@@ -18,14 +17,12 @@ export class MemoryAdmission extends RateLimiterMemory {
   readonly #attempts = new Map<string, number>();
 
   constructor(limits: Limits, now: () => number = () => performance.now()) {
-    super({ points: limits.max || Number.MAX_SAFE_INTEGER, duration: Math.ceil(limits.windowMs / 1000) });
     this.#limits = limits;
     this.#now = now;
   }
 
-  override async consume(_key: string | number, _points = 1, claims: Claims = {}): Promise<Admission> {
+  decide({ rate, isSwitched, quota, guard }: Claims): Admission {
     const { max, windowMs, quotaBytes } = this.#limits;
-    const { rate, isSwitched = true, quota, guard } = claims;
     const now = this.#now();
     const decided = (...decision: Decision) => new Admission('memory', this.#limits, decision);
     let [count, waitMs] = [0, 0];
@@ -33,7 +30,7 @@ export class MemoryAdmission extends RateLimiterMemory {
       const name = named([this.#requests], rate, isSwitched);
       const log = live(this.#requests.get(name), windowMs, now);
       remember(this.#requests, name, log);
-      if (log.length >= max) throw decided(log.length + 1, (log[0] ?? now) + windowMs - now, 0, 0, 0, 0);
+      if (log.length >= max) return decided(log.length + 1, (log[0] ?? now) + windowMs - now, 0, 0, 0, 0);
       log.push(now);
       [count, waitMs] = [log.length, (log[0] ?? now) + windowMs - now];
     }

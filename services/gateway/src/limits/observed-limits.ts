@@ -42,8 +42,8 @@ export function observedLimits(requests: RequestLimits): RequestLimits {
   };
 }
 
-function decisionOf({ admission, isLimited, lockedMs }: Ticket): Decision {
-  if (isLimited) return 'rate_limited';
+function decisionOf({ admission, lockedMs }: Ticket): Decision {
+  if (admission.isLimited) return 'rate_limited';
   if (lockedMs > 0) return 'locked';
   return admission.isQuotaExceeded ? 'quota_exceeded' : 'admitted';
 }

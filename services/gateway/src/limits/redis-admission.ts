@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from '@mayfly/shared/redis';
-import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import { Admission, type Claims, type Decision, type Guard, type Limits } from './admission.ts';
 import type { Breaker } from './breaker.ts';
-import type { MemoryAdmission } from './memory-admission.ts';
 import { admit, FAIL, GIVE_BACK, REFUND } from './redis-scripts.ts';
 
 /** Most clients over their limit that are refused without asking Redis. */
@@ -19,11 +17,8 @@ type Scripts = {
   mayflyFail(keys: number, ...args: (string | number)[]): Promise<number>;
 };
 
-/**
- * The library's limiter with a window that slides. It keeps the library's contract (consume resolves within the limit and
- * rejects beyond it) and its insurance; the script, and with it the window, is this project's.
- */
-export class RedisAdmission extends RateLimiterRedis {
+/** What all replicas decide together, in one round trip. Decision 93. */
+export class RedisAdmission {
   readonly #limits: Limits;
   readonly #redis: Redis;
   readonly #scripts: Scripts;
@@ -37,36 +32,30 @@ export class RedisAdmission extends RateLimiterRedis {
   #refunds: string[] = [];
   #refunded: Promise<void> | undefined;
 
-  constructor(options: { redis: Redis; limits: Limits; breaker: Breaker; insurance: MemoryAdmission }) {
-    super({
-      storeClient: options.redis,
-      points: options.limits.max || Number.MAX_SAFE_INTEGER,
-      duration: Math.ceil(options.limits.windowMs / 1000),
-      insuranceLimiter: options.insurance,
-      keyPrefix: '', // keys come with their own
-    });
-    options.redis.defineCommand('mayflyAdmit', { lua: admit(options.limits) });
-    options.redis.defineCommand('mayflyGiveBack', { numberOfKeys: 1, lua: GIVE_BACK });
-    options.redis.defineCommand('mayflyRefund', { lua: REFUND });
-    options.redis.defineCommand('mayflyFail', { lua: FAIL });
-    this.#limits = options.limits;
-    this.#redis = options.redis;
-    this.#breaker = options.breaker;
-    this.#scripts = options.redis as unknown as Scripts; // the commands that were just defined
+  constructor({ redis, limits, breaker }: { redis: Redis; limits: Limits; breaker: Breaker }) {
+    redis.defineCommand('mayflyAdmit', { lua: admit(limits) });
+    redis.defineCommand('mayflyGiveBack', { numberOfKeys: 1, lua: GIVE_BACK });
+    redis.defineCommand('mayflyRefund', { lua: REFUND });
+    redis.defineCommand('mayflyFail', { lua: FAIL });
+    this.#limits = limits;
+    this.#redis = redis;
+    this.#breaker = breaker;
+    this.#scripts = redis as unknown as Scripts; // the commands that were just defined
   }
 
-  override async consume(key: string, points = 1, claims: Claims = {}): Promise<Admission> {
+  /** Rejects when Redis cannot say. */
+  async decide(claims: Claims): Promise<Admission> {
+    const key = claims.rate?.name ?? '';
     const blocked = this.#blocked.get(key);
     const leftMs = blocked ? blocked.until - performance.now() : 0;
     // The oldest entry's end is when the next request can be let in: until then the answer is known.
-    if (blocked && leftMs > 0) throw new Admission('redis', this.#limits, [blocked.count, leftMs, 0, 0, 0, 0]);
+    if (blocked && leftMs > 0) return new Admission('redis', this.#limits, [blocked.count, leftMs, 0, 0, 0, 0]);
     if (blocked) this.#blocked.delete(key);
-    try {
-      return (await super.consume(key, points, claims as Record<string, unknown>)) as Admission;
-    } catch (error) {
-      if (error instanceof Admission && error.keptBy === 'redis') this.#block(key, error);
-      throw error;
-    }
+    const owner = this.#owner;
+    const decision = await this.#run(() => this.#admit(claims, owner));
+    const admission = new Admission('redis', this.#limits, decision, owner);
+    if (admission.isLimited) this.#block(key, admission);
+    return admission;
   }
 
   giveBack(key: string, bytes: number): Promise<unknown> {
@@ -120,12 +109,6 @@ export class RedisAdmission extends RateLimiterRedis {
     );
   }
 
-  // Called by the library in place of its fixed-window script.
-  async _upsert(_key: string, _points: number, _ms: number, _force: boolean, claims: Claims) {
-    const owner = this.#owner;
-    return { decision: await this.#run(() => this.#admit(claims, owner)), owner };
-  }
-
   #admit({ rate, isSwitched, quota, guard }: Claims, owner: string): Promise<Decision> {
     const [name, old, switched] = [rate?.name ?? '', rate?.old ?? '', isSwitched ? 1 : 0];
     // What nearly all requests are.
@@ -142,11 +125,6 @@ export class RedisAdmission extends RateLimiterRedis {
       ...[switched, '', quota?.bytes ?? 0, quota?.expireSec ?? 0, guard?.guesser ?? 0, owner],
       ...[guard?.endsInMs ?? 0, guard && !guard.isAlone ? 1 : 0, ...most],
     );
-  }
-
-  // Called by the library with what the script has answered.
-  _getRateLimiterRes(_key: string, _points: number, result: { decision: Decision; owner: string }): RateLimiterRes {
-    return new Admission('redis', this.#limits, result.decision, result.owner);
   }
 }
 

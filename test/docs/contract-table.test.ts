@@ -11,6 +11,12 @@ const rows = [...read('docs/contract.md').matchAll(/^\| (.+?) \| `(.+?\.test\.ts
 
 test('docs/contract.md names the test of every row, and each of them is there', () => {
   expect(rows.length).toBeGreaterThan(60);
-  const missing = rows.filter(({ file, name }) => !read(file).includes(`'${name}'`));
+  // Where it is the name of something: a test, or a list of them.
+  const isTest = (text: string, name: string) =>
+    text
+      .split(`'${name}'`)
+      .slice(0, -1)
+      .some((before) => /\(\s*$/.test(before));
+  const missing = rows.filter(({ file, name }) => !isTest(read(file), name));
   expect(missing).toEqual([]);
 });

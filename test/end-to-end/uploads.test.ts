@@ -153,7 +153,8 @@ describeEachShape('uploads', (service) => {
       const tokens = { authToken: token(), ownerToken: token() };
       const answer = await service.api.upload('payload', uploadHeaders(tokens, { ...others, [name]: value }));
       expectAnswer(answer, 400, { error: 'Invalid request', details: { [name]: expect.any(Array) } });
-      if (value) expect(answer.text).not.toContain(value.length > 8 ? value : 'no short value can be told apart');
+      // A short one may be there by chance.
+      if (value && value.length > 8) expect(answer.text).not.toContain(value);
     }
   });
 

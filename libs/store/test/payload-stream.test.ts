@@ -6,6 +6,7 @@ import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshFolder } from '@mayfly/local-stores/testing';
+import { Unavailable } from '@mayfly/shared/errors';
 import { describe, expect, test } from 'vitest';
 import { PayloadStream, readBytes } from '../src/disk/payload-stream.ts';
 
@@ -47,10 +48,12 @@ test('clients that stall hold a share each, and give it back when they leave', a
   await once(alone.destroy(), 'close');
 });
 
-test('a file that cannot be read is an error of the stream', async () => {
+test('a file that cannot be read is not available', async () => {
   await using folder = await freshFolder();
   const stream = new PayloadStream(await open(folder.path), 1); // a folder opens, and cannot be read
-  await expect(buffer(stream)).rejects.toMatchObject({ code: 'EISDIR' });
+  const error = await buffer(stream).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(Unavailable);
+  expect(error).toMatchObject({ cause: { code: 'EISDIR' } });
 });
 
 test('a file that is shorter than it should be is an error, never a short payload', async () => {

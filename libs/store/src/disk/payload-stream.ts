@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { Unavailable } from '@mayfly/shared/errors';
 
 /** Reads of 1 MiB cost less than half the CPU of Node's default 64 KiB. */
 const LARGEST_READ_BYTES = 1024 * 1024;
@@ -20,7 +21,7 @@ let heldBytes = 0;
 const spares: Buffer[] = [];
 
 /**
- * The first `sizeBytes` bytes of a file; fails when it ends before. Reads are large while little is held, and smaller the more
+ * The first `sizeBytes` bytes of a file; fails with Unavailable when it cannot be read, or ends before. Reads are large while little is held, and smaller the more
  * there is: a thousand clients that stall must not hold a thousand times what a fast one needs. The file is closed with the
  * stream.
  */
@@ -111,8 +112,11 @@ export class PayloadStream extends Readable {
     const fits = used && used.length >= wanted && used.length <= 2 * wanted;
     const buffer = fits ? used : Buffer.allocUnsafeSlow(wanted);
     this.#hold(buffer.length);
-    const { bytesRead } = await this.#file.read(buffer, 0, wanted, this.#sizeBytes - this.#leftBytes);
-    if (bytesRead === 0) throw new Error('a blob ends before its size');
+    const position = this.#sizeBytes - this.#leftBytes;
+    const { bytesRead } = await this.#file.read(buffer, 0, wanted, position).catch((cause: unknown) => {
+      throw new Unavailable('a blob cannot be read', { cause });
+    });
+    if (bytesRead === 0) throw new Unavailable('a blob ends before its size');
     this.#leftBytes -= bytesRead;
     return buffer.subarray(0, bytesRead);
   }

@@ -30,7 +30,7 @@ test.each(files.filter((file) => file.endsWith('.md')))('every link of %s leads 
 
 test('every decision that documents and code cite is there', () => {
   const numbers = [...read('docs/decisions.md').matchAll(/^### (\d+) /gm)].map(([, number]) => Number(number));
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  expect(new Set(numbers).size).toBe(numbers.length);
   const cited = files.flatMap((file) =>
     [...read(file).matchAll(/\bdecisions? (\d+)/gi)].map(([, number]) => ({ file, number })),
   );

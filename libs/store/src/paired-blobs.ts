@@ -33,11 +33,11 @@ export type PairedBlobs = BlobStore & {
  * Nothing is stored in, or deleted from, a store that is not the database's: a folder that is not mounted, another bucket. The
  * two get to know each other when the database is empty, or, without a marker, when the store has what it should have.
  */
-export async function pairedBlobs<Place extends BlobStore & MarkedPlace>(
-  place: Place,
+export async function pairedBlobs(
+  place: BlobStore & MarkedPlace & AsyncDisposable,
   record: StoreRecord,
   logger: Logger,
-): Promise<Place & PairedBlobs> {
+): Promise<PairedBlobs & AsyncDisposable> {
   /** The marker's id; undefined when nobody can tell whether the store is the right one. */
   let pairing: Promise<string | undefined> | undefined;
   let unsureAt = Number.POSITIVE_INFINITY;
@@ -85,7 +85,10 @@ export async function pairedBlobs<Place extends BlobStore & MarkedPlace>(
   });
 
   return {
-    ...place,
+    reserve: (id, sizeBytes) => place.reserve(id, sizeBytes),
+    open: (id, sizeBytes) => place.open(id, sizeBytes),
+    list: () => place.list(),
+    endPartials: (before, isDryRun) => place.endPartials(before, isDryRun),
 
     async put(...[id, body, sizeBytes, signal]: Parameters<BlobStore['put']>) {
       await assertUsable().catch(rejectUnavailable);
@@ -124,6 +127,8 @@ export async function pairedBlobs<Place extends BlobStore & MarkedPlace>(
       }
       return { sampled: ids.length, found, isAdopted };
     },
+
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
 }
 

@@ -1,4 +1,9 @@
-import { observedNotes, observedUploads } from '@mayfly/store/observed';
+import {
+  observedNoteSweep,
+  observedReconciliation,
+  observedUploadSweep,
+  observedUploads,
+} from '@mayfly/store/observed';
 import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
@@ -12,8 +17,12 @@ export function openSweep(
   config: { TOMBSTONE_TTL_SEC: number; RECONCILE_GRACE_SEC: number },
 ) {
   return {
-    uploads: observedUploads({ ...postgresUploads(db), ...postgresUploadSweep(db), ...postgresReconciliation(db) }),
-    notes: observedNotes(postgresNoteSweep(db)),
+    uploads: {
+      ...observedUploads(postgresUploads(db)),
+      ...observedUploadSweep(postgresUploadSweep(db)),
+      ...observedReconciliation(postgresReconciliation(db)),
+    },
+    notes: observedNoteSweep(postgresNoteSweep(db)),
     blobs,
     tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
     graceSec: config.RECONCILE_GRACE_SEC,

@@ -52,19 +52,3 @@ export function errorType(error: unknown): string {
   if (error instanceof Unavailable) return 'unavailable';
   return error instanceof Error && /^[A-Za-z]{1,40}$/.test(error.name) ? error.name : '_OTHER';
 }
-
-/** The same store with its methods observed; `except` for those that are no single operation. */
-export function observed<Store extends object>(
-  store: Store,
-  operations: Operations,
-  { prefix = '', except = [] }: { prefix?: string; except?: string[] } = {},
-): Store {
-  const names = Object.keys(store).filter((name) => !except.includes(name));
-  const methods = names.flatMap((name) => {
-    const method = store[name as keyof Store];
-    if (typeof method !== 'function') return [];
-    const run = (...args: unknown[]) => operations.run(`${prefix}${name}`, () => method.apply(store, args));
-    return [[name, run] as const];
-  });
-  return Object.assign(Object.create(store), Object.fromEntries(methods)) as Store; // the methods have the same shapes
-}

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type RunningShape, startShape } from '../infra/shapes.ts';
@@ -115,11 +115,14 @@ describe.skipIf(noSmallDisk !== undefined)(`a small disk (${noSmallDisk ?? 'root
   const upload = (bytes: number, changes = {}) => api.upload(Buffer.alloc(bytes, 7), uploadHeaders(tokens, changes));
   const health = () => call('GET', `${running.baseUrl}/api/health`);
   const filler = () => join(disk.path, 'filler');
-  const names = () => readdirSync(join(disk.path, 'blobs')).filter((name) => name.endsWith('.bin'));
+  const names = () =>
+    readdirSync(join(disk.path, 'blobs'), { recursive: true }).flatMap((name) =>
+      String(name).endsWith('.bin') ? String(name) : [],
+    );
   const idsOf = (bytes: number) =>
     names()
       .filter((name) => statSync(join(disk.path, 'blobs', name)).size === bytes)
-      .map((name) => name.slice(0, 36));
+      .map((name) => basename(name, '.bin'));
 
   test('uploads leave the floor alone, however many come at once; health says that nothing can be uploaded', async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => upload(MIB)));

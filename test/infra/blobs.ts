@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
@@ -32,16 +32,22 @@ const isNoMarker = (name: string) => !name.startsWith('mayfly-store-');
 export async function diskBlobs(): Promise<TestBlobs> {
   const folder = await freshFolder();
   const path = join(folder.path, 'blobs');
-  const pathOf = (id: string) => join(path, `${id}.bin`);
+  const pathOf = (id: string) => join(path, id.slice(0, 2), `${id}.bin`);
   const aside = (id: string) => join(folder.path, id);
   return {
     settings: { BLOB_DIR: path },
-    names: async () => (await readdir(path)).filter(isNoMarker),
+    names: async () =>
+      (await readdir(path, { recursive: true, withFileTypes: true })).flatMap((entry) =>
+        entry.isFile() && isNoMarker(entry.name) ? entry.name : [],
+      ),
     read: (id) => readFile(pathOf(id)),
     hide: (id) => rename(pathOf(id), aside(id)),
     show: (id) => rename(aside(id), pathOf(id)),
     remove: (id) => rm(pathOf(id)),
-    plant: (name, bytes) => writeFile(join(path, name), bytes),
+    async plant(name, bytes) {
+      await mkdir(join(path, name.slice(0, 2)), { recursive: true });
+      await writeFile(join(path, name.slice(0, 2), name), bytes);
+    },
     away: () => rename(path, `${path}-away`),
     back: () => rename(`${path}-away`, path),
     openIn: (pids) => pids.flatMap((pid) => openFiles(pid)).filter((target) => target.startsWith(path)).length,

@@ -75,7 +75,7 @@ describe.skipIf(noSmallDisk !== undefined)(`npm start on a full disk (${noSmallD
     return Object.entries(body.components as Record<string, string>).flatMap(([name, is]) => (is === 'ok' ? [] : name));
   };
   const free = () => statfsSync(disk.path).bavail * statfsSync(disk.path).bsize;
-  const stored = () => readdirSync(join(disk.path, 'blobs')).length;
+  const stored = () => readdirSync(join(disk.path, 'blobs'), { recursive: true }).length;
   let fillers = 0;
   const fillUp = () => {
     fillers += 1;

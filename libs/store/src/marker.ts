@@ -30,6 +30,11 @@ export interface MarkedPlace {
   unmark(id: string): Promise<void>;
   /** For how long it may be taken to bear a marker that it was seen to bear: 0 where asking costs next to nothing. */
   markerFreshMs: number;
+  /**
+   * Brings blobs from where earlier versions put them to where they belong; resolves with how many. Only in a place that is
+   * known to be the right one. They are served meanwhile; disposing of the place ends it.
+   */
+  moveIn?(): Promise<number>;
 }
 
 /** What the database remembers of its blob store. */

@@ -44,6 +44,7 @@ export async function pairedBlobs(
   let seenAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | undefined;
   let isPrivate = false;
+  let isMovedIn = false;
 
   async function pairAnew() {
     try {
@@ -52,10 +53,21 @@ export async function pairedBlobs(
       if (id === undefined) logger.error(UNSURE);
       if (!isPrivate) await place.assertPrivate();
       isPrivate = true;
+      if (id !== undefined && !isMovedIn) moveIn();
       return id;
     } catch (error) {
       pairing = undefined;
       throw error;
+    }
+  }
+  /** In the background: what is not moved is served from where it is, and the next start tries again. */
+  async function moveIn() {
+    isMovedIn = true;
+    try {
+      const moved = await place.moveIn?.();
+      if (moved) logger.info({ moved }, 'the blobs of an earlier version are in their folders now');
+    } catch (err) {
+      logger.warn({ err }, 'blobs of an earlier version stay where they are, and are served from there');
     }
   }
   function paired() {

@@ -29,5 +29,5 @@ test('while the folder is away nothing counts as deleted, stored or listed', asy
 
   await rename(`${folder}-away`, folder);
   expect(await blobs.delete([id])).toEqual([]);
-  expect((await readdir(folder)).filter((name) => name.includes(id))).toEqual([]);
+  expect((await readdir(folder, { recursive: true })).filter((name) => name.includes(id))).toEqual([]);
 });

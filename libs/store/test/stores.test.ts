@@ -87,7 +87,10 @@ blobsContract('disk', async () => {
   const folder = await freshFolder();
   return {
     blobs: openDiskBlobs(folder.path),
-    names: () => readdir(folder.path),
+    names: async () =>
+      (await readdir(folder.path, { recursive: true, withFileTypes: true })).flatMap((entry) =>
+        entry.isFile() ? entry.name : [],
+      ),
     close: () => folder[Symbol.asyncDispose](),
   };
 });

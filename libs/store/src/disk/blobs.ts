@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { NoRoom, Unavailable } from '@mayfly/shared/errors';
-import { type BlobStore, idOf, LengthMismatch, nameOf, type StoredBlob } from '../blobs.ts';
+import { type BlobStore, idOf, LengthMismatch, type StoredBlob } from '../blobs.ts';
 import { MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
+import { codeOf, isMissing, openBlobFolders, unreadable } from './blob-folders.ts';
 import { PayloadStream } from './payload-stream.ts';
 import { openRoom, type Reservation } from './room.ts';
 
@@ -11,7 +12,7 @@ const PARTIAL = '.part';
 const PAGE = 1_000;
 
 /**
- * Blobs as files of one folder. Several processes of one machine may share it. `minFreeBytes` of its disk stay free; without it
+ * Blobs as files below one folder. Several processes of one machine may share it. `minFreeBytes` of its disk stay free; without it
  * a share of the disk.
  */
 export function openDiskBlobs(
@@ -19,18 +20,19 @@ export function openDiskBlobs(
   { minFreeBytes }: { minFreeBytes?: number | undefined } = {},
 ): BlobStore & MarkedPlace & AsyncDisposable {
   const room = openRoom(folder, minFreeBytes);
-  const pathOf = (id: string) => join(folder, nameOf(id));
-  const names = () => readdir(folder).catch(unreadable);
+  const folders = openBlobFolders(folder);
+  const closing = new AbortController();
+  let moving: Promise<number> | undefined;
 
   return {
     reserve: (id, sizeBytes) => room.reserve(id, sizeBytes),
 
     async put(id, body, sizeBytes, signal) {
       using reserved = room.of(id) ?? (await room.reserve(id, sizeBytes));
-      const path = pathOf(id);
+      const path = folders.pathOf(id);
       const partial = path + PARTIAL;
       try {
-        const file = await open(partial, 'wx', 0o600).catch(unavailable);
+        const file = await folders.create(id, () => open(partial, 'wx', 0o600)).catch(unavailable);
         try {
           await writeExactly(file, body, { sizeBytes, signal, reserved });
           await rename(partial, path).catch(unavailable);
@@ -47,15 +49,14 @@ export function openDiskBlobs(
     },
 
     async open(id, sizeBytes) {
-      let file: FileHandle | undefined;
+      const file = await folders.find(id, (path) => open(path, 'r'));
+      if (!file) return undefined;
       try {
-        file = await open(pathOf(id), 'r');
         const { size } = await file.stat();
         if (sizeBytes !== undefined && size !== sizeBytes) throw new Error('a blob has another size than its upload');
         return new PayloadStream(file, size);
       } catch (error) {
-        await file?.close();
-        if (codeOf(error) === 'ENOENT') return undefined;
+        await file.close();
         return unreadable(error);
       }
     },
@@ -66,8 +67,10 @@ export function openDiskBlobs(
       if (!(await isThere(folder, constants.W_OK | constants.X_OK))) return ids;
       for (const id of ids) {
         try {
-          await rm(pathOf(id), { force: true });
-          await rm(pathOf(id) + PARTIAL, { force: true });
+          for (const path of folders.pathsOf(id)) {
+            await rm(path, { force: true });
+            await rm(path + PARTIAL, { force: true });
+          }
         } catch {
           failed.push(id); // reported, so that the caller tries again later
         }
@@ -76,21 +79,25 @@ export function openDiskBlobs(
     },
 
     async *list() {
-      const ids = (await names()).flatMap((name) => idOf(name) ?? []).sort();
-      for (let first = 0; first < ids.length; first += PAGE) {
-        const page = ids.slice(first, first + PAGE).map(async (id): Promise<StoredBlob[]> => {
-          const modifiedAt = await modifiedAtOf(pathOf(id));
-          return modifiedAt ? [{ id, modifiedAt }] : [];
+      const withTimes = async (ids: string[]): Promise<StoredBlob[]> => {
+        const page = ids.map(async (id) => {
+          const found = await folders.find(id, stat);
+          return found ? [{ id, modifiedAt: found.mtime }] : []; // removed meanwhile
         });
-        yield (await Promise.all(page)).flat();
+        return (await Promise.all(page)).flat();
+      };
+      let ids: string[] = [];
+      for await (const more of folders.ids()) {
+        ids = ids.concat(more);
+        while (ids.length >= PAGE) yield await withTimes(ids.splice(0, PAGE));
       }
+      if (ids.length > 0) yield await withTimes(ids);
     },
 
     async endPartials(before, isDryRun) {
       let found = 0;
-      for (const name of await names()) {
-        if (!name.endsWith(PARTIAL) || idOf(name.slice(0, -PARTIAL.length)) === undefined) continue;
-        const path = join(folder, name);
+      for await (const path of folders.paths()) {
+        if (!path.endsWith(PARTIAL) || idOf(basename(path, PARTIAL)) === undefined) continue;
         const modifiedAt = await modifiedAtOf(path);
         if (!modifiedAt || modifiedAt >= before) continue;
         found += 1;
@@ -110,7 +117,7 @@ export function openDiskBlobs(
     exists: () => isThere(folder),
     async assertPrivate() {}, // who may read it is the system's affair
     async markers() {
-      return (await names()).flatMap((name) => markerIdOf(name) ?? []);
+      return (await readdir(folder).catch(unreadable)).flatMap((name) => markerIdOf(name) ?? []);
     },
     bears: (id) => isThere(join(folder, markerName(id))),
     async mark(id) {
@@ -120,8 +127,15 @@ export function openDiskBlobs(
       await rm(join(folder, markerName(id)), { force: true }).catch(unavailable);
     },
     markerFreshMs: 0,
+    moveIn() {
+      moving ??= folders.moveFlat(closing.signal);
+      return moving;
+    },
 
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      closing.abort(new Error('the process ends'));
+      await moving?.catch(() => {}); // whoever asked for it has been told
+    },
   };
 }
 
@@ -186,10 +200,6 @@ function unavailable(cause: unknown): never {
   throw new Unavailable('The blob folder cannot be written', { cause });
 }
 
-function unreadable(cause: unknown): never {
-  throw new Unavailable('The blob folder cannot be read', { cause });
-}
-
 async function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,
@@ -202,11 +212,6 @@ async function modifiedAtOf(path: string): Promise<Date | undefined> {
   try {
     return (await stat(path)).mtime;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    return unreadable(error);
+    return isMissing(error) ? undefined : unreadable(error);
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }

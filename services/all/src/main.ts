@@ -1,6 +1,6 @@
 import { buildFiles, settings as filesSettings } from '@mayfly/files';
 import { settings as gatewaySettings, localUpstream, openGateway } from '@mayfly/gateway';
-import { settings as janitorSettings, observeStats, openSweep, startJanitor } from '@mayfly/janitor';
+import { buildJanitor, settings as janitorSettings } from '@mayfly/janitor';
 import { buildNotes, settings as notesSettings } from '@mayfly/notes';
 import { loadConfig } from '@mayfly/shared/config';
 import { drainServer } from '@mayfly/shared/drain-server';
@@ -13,7 +13,6 @@ import { observedNotes, observedUploads } from '@mayfly/store/observed';
 import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
-import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
@@ -36,16 +35,7 @@ await runProcess(async (untilStopped) => {
   const bodies = openBodyBudget(config.BODY_BUFFER_BYTES);
   const files = stack.use(buildFiles({ uploads, blobs, limits: config, bodies, logger }));
   const notes = stack.use(buildNotes({ notes: allNotes, limits: config, bodies, logger }));
-  stack.use(
-    startJanitor({
-      ...openSweep(db, blobs, config),
-      redis: queue.redis,
-      sweepSec: config.CLEANUP_INTERVAL_SEC,
-      reconcileSec: config.RECONCILE_INTERVAL_SEC,
-      logger,
-    }),
-  );
-  observeStats(postgresStats(db), logger);
+  stack.use(buildJanitor({ db, blobs, redis: queue.redis, config, logger }));
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
   const isReady = () => uploads.check();
   const { app, admin } = await openGateway(stack, { config, upstreams, redis, scrape, logger, isReady });

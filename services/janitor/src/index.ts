@@ -8,8 +8,7 @@ import {
   telemetrySettings,
 } from '@mayfly/shared/settings';
 
-export { startJanitor } from './janitor.ts';
-export { observeStats } from './observed-jobs.ts';
+export { buildJanitor } from './build-janitor.ts';
 export { openSweep } from './open-sweep.ts';
 export { sweep } from './sweep.ts';
 

@@ -6,10 +6,9 @@ import { openRedis } from '@mayfly/shared/redis';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
-import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
-import { observeStats, openSweep, settings, startJanitor } from './index.ts';
+import { buildJanitor, settings } from './index.ts';
 
 await runProcess(async (untilStopped) => {
   const config = loadConfig(settings, process.env);
@@ -23,16 +22,7 @@ await runProcess(async (untilStopped) => {
   // It sweeps without Redis, and what the blob store cannot delete now waits: neither says anything about this process.
   const isReady = () => uploads.check();
   const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
-  stack.use(
-    startJanitor({
-      ...openSweep(db, blobs, config),
-      redis,
-      sweepSec: config.CLEANUP_INTERVAL_SEC,
-      reconcileSec: config.RECONCILE_INTERVAL_SEC,
-      logger,
-    }),
-  );
-  observeStats(postgresStats(db), logger);
+  stack.use(buildJanitor({ db, blobs, redis, config, logger }));
   logger.info('sweeping');
   logger.info({ signal: await admin.serving(untilStopped) }, 'closing');
 });

@@ -1,0 +1,31 @@
+import type { Config } from '@mayfly/shared/config';
+import type { Logger } from '@mayfly/shared/logger';
+import type { Redis } from '@mayfly/shared/redis';
+import type { janitorSettings } from '@mayfly/shared/settings';
+import type { PairedBlobs } from '@mayfly/store/paired-blobs';
+import type { Database } from '@mayfly/store/postgres/database';
+import { postgresStats } from '@mayfly/store/postgres/stats';
+import { startJanitor } from './janitor.ts';
+import { observeStats } from './observed-jobs.ts';
+import { openSweep } from './open-sweep.ts';
+
+type BuildDeps = {
+  db: Database;
+  blobs: PairedBlobs;
+  /** A connection of its own for the queue (openRedis purpose `queue`). */
+  redis: Redis;
+  config: Config<typeof janitorSettings>;
+  logger: Logger;
+};
+
+/** The janitor as a process has it, in every shape: it works from now on, and its figures are observed. */
+export function buildJanitor({ db, blobs, redis, config, logger }: BuildDeps): AsyncDisposable {
+  observeStats(postgresStats(db), logger);
+  return startJanitor({
+    ...openSweep(db, blobs, config),
+    redis,
+    sweepSec: config.CLEANUP_INTERVAL_SEC,
+    reconcileSec: config.RECONCILE_INTERVAL_SEC,
+    logger,
+  });
+}

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSweep, sweep } from '@mayfly/janitor';
+import { cleanupDeps, sweep } from '@mayfly/janitor';
 import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
 import { loadConfig } from '@mayfly/shared/config';
 import { blobSettings } from '@mayfly/shared/settings';
@@ -36,7 +36,7 @@ export async function openCrashSite(kind: BlobKind) {
     open.destroy(),
   );
   const ownBlobs = undo.use(await openBlobs(loadConfig(blobSettings, blobs.settings), postgresStoreRecord(db), logger));
-  const sweepDeps = openSweep(db, ownBlobs, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 });
+  const sweepDeps = cleanupDeps(db, ownBlobs, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 });
 
   const query = async (text: string) => {
     const client = new pg.Client(database.url);

@@ -4,7 +4,7 @@ import { openPatientPool } from '@mayfly/store/postgres/pool';
 import type { Schema } from '@mayfly/store/postgres/schema';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { pino } from 'pino';
-import { openSweep } from '../src/open-sweep.ts';
+import { cleanupDeps } from '../src/cleanup-deps.ts';
 import { sweep } from '../src/sweep.ts';
 import { fill } from './many-rows.ts';
 
@@ -46,7 +46,7 @@ async function measure(rows: number, name: string): Promise<Measured> {
   await sql`checkpoint`.execute(admin); // or the sweep would pay for the filling
 
   const nowhere = { endPartials: async () => 0, delete: async () => [] };
-  const deps = openSweep(db, nowhere as never, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 }); // only these are called
+  const deps = cleanupDeps(db, nowhere as never, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 }); // only these are called
   const memory = process.memoryUsage().rss;
   const began = performance.now();
   const done = await sweep(deps);

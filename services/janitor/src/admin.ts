@@ -7,9 +7,9 @@ import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
+import { cleanupDeps } from './cleanup-deps.ts';
 import { type Command, type CommandDeps, commands } from './commands.ts';
 import { adminCommandSettings } from './index.ts';
-import { openSweep } from './open-sweep.ts';
 
 // Operators' commands, on the same stores and settings as the janitor. README.md tells which there are.
 
@@ -68,7 +68,11 @@ async function main(): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
-  const deps: CommandDeps = { ...openSweep(db, blobs, config), stats: postgresStats(db), allNotes: postgresNotes(db) };
+  const deps: CommandDeps = {
+    ...cleanupDeps(db, blobs, config),
+    stats: postgresStats(db),
+    allNotes: postgresNotes(db),
+  };
   const { isOk, facts, sentence } = await wanted.run(deps, wanted);
   console.log(wanted.isJson ? JSON.stringify(facts, null, 2) : sentence);
   return isOk ? 0 : 1;

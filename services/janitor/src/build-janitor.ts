@@ -5,9 +5,9 @@ import type { janitorSettings } from '@mayfly/shared/settings';
 import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresStats } from '@mayfly/store/postgres/stats';
+import { cleanupDeps } from './cleanup-deps.ts';
 import { startJanitor } from './janitor.ts';
-import { observeStats } from './observed-jobs.ts';
-import { openSweep } from './open-sweep.ts';
+import { observeStats } from './stats-metrics.ts';
 
 type BuildDeps = {
   db: Database;
@@ -22,7 +22,7 @@ type BuildDeps = {
 export function buildJanitor({ db, blobs, redis, config, logger }: BuildDeps): AsyncDisposable {
   observeStats(postgresStats(db), logger);
   return startJanitor({
-    ...openSweep(db, blobs, config),
+    ...cleanupDeps(db, blobs, config),
     redis,
     sweepSec: config.CLEANUP_INTERVAL_SEC,
     reconcileSec: config.RECONCILE_INTERVAL_SEC,

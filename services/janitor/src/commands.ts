@@ -1,10 +1,10 @@
 import type { Notes } from '@mayfly/store/notes';
 import type { Held, Stats, StoreStats } from '@mayfly/store/stats';
-import type { openSweep } from './open-sweep.ts';
+import type { cleanupDeps } from './cleanup-deps.ts';
 import { reconcile } from './reconcile.ts';
 import { SweepFailed, sweep } from './sweep.ts';
 
-export type CommandDeps = ReturnType<typeof openSweep> & { stats: StoreStats; allNotes: Pick<Notes, 'remove'> };
+export type CommandDeps = ReturnType<typeof cleanupDeps> & { stats: StoreStats; allNotes: Pick<Notes, 'remove'> };
 type CommandOptions = { id: string; isDryRun: boolean; isForced: boolean };
 
 /** What a command did: facts for programs, a sentence or a table for people. */

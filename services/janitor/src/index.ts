@@ -9,7 +9,7 @@ import {
 } from '@mayfly/shared/settings';
 
 export { buildJanitor } from './build-janitor.ts';
-export { openSweep } from './open-sweep.ts';
+export { cleanupDeps } from './cleanup-deps.ts';
 export { sweep } from './sweep.ts';
 
 const { LOG_LEVEL } = httpSettings;

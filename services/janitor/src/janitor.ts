@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import { type Job, Queue, Worker } from 'bullmq';
-import { watchJobs } from './observed-jobs.ts';
+import { openJobMetrics } from './job-metrics.ts';
 import { ownClock } from './own-clock.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { SweepFailed, type SweepResult, sweep } from './sweep.ts';
@@ -33,7 +33,7 @@ const RETRIED = { ...KEPT, attempts: 3, backoff: { type: 'exponential', delay: 2
  * written again whenever Redis comes back, even empty; while it cannot be relied on, each janitor sweeps by its own clock.
  */
 export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }: JanitorDeps): AsyncDisposable {
-  const watch = watchJobs();
+  const jobMetrics = openJobMetrics();
   const closing = new AbortController();
   const sweepOnce = async () => {
     try {
@@ -56,17 +56,17 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
       const result = await reconcile(deps, { signal: closing.signal });
       if (result.outcome === 'refused') logger.error(result, 'the comparison is refused: nothing was changed');
       else logger.info(result, 'reconciled');
-      watch.reconciled(result);
+      jobMetrics.reconciled(result);
     },
   };
   const report = (result: SweepResult) => {
-    watch.swept(result);
+    jobMetrics.swept(result);
     if (Object.values(result).some((count) => count > 0)) logger.info(result, 'swept');
   };
 
   const runAt = async (dueAt: number, name: string) => {
     const work = jobs[name];
-    if (work) await watch.run(name, dueAt, work);
+    if (work) await jobMetrics.run(name, dueAt, work);
   };
   const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
   const worker = new Worker(QUEUE, async ({ name, timestamp, delay }: Job) => runAt(timestamp + delay, name), {

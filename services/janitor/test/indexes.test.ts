@@ -6,7 +6,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { fill } from '../bench/many-rows.ts';
-import { openSweep } from '../src/open-sweep.ts';
+import { cleanupDeps } from '../src/cleanup-deps.ts';
 import { reconcile } from '../src/reconcile.ts';
 import { sweep } from '../src/sweep.ts';
 
@@ -33,7 +33,7 @@ test('no statement of a sweep or a comparison reads a whole table (plans of Post
     assertPaired: async () => {},
     delete: async () => [],
   };
-  const deps = openSweep(db, blobs as never, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 }); // only these are called
+  const deps = cleanupDeps(db, blobs as never, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 }); // only these are called
   expect(Object.values(await sweep(deps)).reduce((sum, count) => sum + count)).toBeGreaterThan(600);
   await reconcile({ ...deps, graceSec: -60 }, { isDryRun: true });
   await deps.uploads.known([]);

@@ -10,7 +10,7 @@ import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { openS3Blobs } from '@mayfly/store/s3/blobs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openSweep } from '../src/open-sweep.ts';
+import { cleanupDeps } from '../src/cleanup-deps.ts';
 import { reconcile } from '../src/reconcile.ts';
 import { sweep } from '../src/sweep.ts';
 
@@ -35,7 +35,7 @@ const store = (blobs: BlobStore, id: string) => blobs.put(id, bytes(), 7, new Ab
 
 describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
   let blobs: PairedBlobs & AsyncDisposable;
-  let deps: ReturnType<typeof openSweep>;
+  let deps: ReturnType<typeof cleanupDeps>;
   let place: ReturnType<typeof openDiskBlobs>;
   let folder = '';
 
@@ -45,7 +45,7 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
     await db.deleteFrom('files.blob_store').execute();
     folder = stack.use(await freshFolder()).path;
     blobs = stack.use(await openStore());
-    deps = { ...openSweep(db, blobs, config), graceSec: -60 }; // everything is old enough
+    deps = { ...cleanupDeps(db, blobs, config), graceSec: -60 }; // everything is old enough
   });
 
   /** The store of the test, or another one, as a process opens it. */

@@ -81,7 +81,7 @@ type Granted = { id: string; granted: number; count: number };
 export type Claims<Call> = { id: string; calls: Call[] };
 
 /**
- * Claims on counted rows as one: `grant` is told all claims on each id. The first ones get their row with the count that
+ * Claims of downloads or views as one: `grant` is told all claims on each id. The first ones get their row with the count that
  * theirs has made it; those above what was granted get undefined.
  */
 export function batchedClaims<Call extends { id: string }, Row extends Granted>(

@@ -40,7 +40,7 @@ const COLUMNS = [
 const SMALL_LENGTH = 16 * 1024;
 const ALONE = { most: 1 };
 
-type Claimed = Omit<View, 'viewCount'> & { id: string; granted: number; count: number; keptMs: number | null };
+type ClaimedViews = Omit<View, 'viewCount'> & { id: string; granted: number; count: number; keptMs: number | null };
 
 /** `maxBytes`: what the contents of all notes together may hold, as base64; no ceiling without it. */
 export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | undefined } = {}): Notes {
@@ -93,10 +93,10 @@ export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | 
   const eraseLater = contentEraser(db);
   const claimKeyedSmall = keyedViews(db, eraseLater);
   const claimKeyedLarge = keyedViews(db, eraseLater, ALONE);
-  const claim = async (claims: Claims<{ id: string }>[]): Promise<Claimed[]> => {
+  const claimViews = async (claims: Claims<{ id: string }>[]): Promise<ClaimedViews[]> => {
     // Rows are locked before they are read, so that the content that is erased is the content that is returned, and in the
     // order of their ids: so do all replicas, and nobody waits in a circle.
-    const { rows } = await sql<Claimed>`
+    const { rows } = await sql<ClaimedViews>`
       with claimed as materialized (
         select n.id, n.encrypted_content, n.nonce, least(wanted.count, n.max_views - n.view_count) as granted,
           -- With the last view it goes, unless a view with a key can still be repeated.
@@ -122,8 +122,8 @@ export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | 
     for (const { id, keptMs } of rows) if (keptMs !== null) eraseLater(id, keptMs);
     return rows;
   };
-  const claimSmall = batchedClaims(claim);
-  const claimLarge = batchedClaims(claim, ALONE);
+  const claimSmall = batchedClaims(claimViews);
+  const claimLarge = batchedClaims(claimViews, ALONE);
 
   return {
     add: (note) => (note.encryptedContent.length <= SMALL_LENGTH ? addSmall(note) : addLarge(note)),

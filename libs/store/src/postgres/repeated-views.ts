@@ -3,9 +3,9 @@ import type { Repeat, View } from '../notes.ts';
 import { type BatchOptions, batched } from './batched.ts';
 import type { Database } from './database.ts';
 
-type KeyedClaim = { id: string; key: string; forSec: number };
+type KeyedCall = { id: string; key: string; forSec: number };
 /** A note with the counts that it gave to the keys of this statement; keys without one got nothing. */
-type Claimed = Omit<View, 'viewCount'> & {
+type Answered = Omit<View, 'viewCount'> & {
   id: string;
   countBefore: number;
   counts: Record<string, number>;
@@ -14,13 +14,13 @@ type Claimed = Omit<View, 'viewCount'> & {
 };
 
 /**
- * Views with a key. The first claim of a key counts; the same key gets the same view again until its time is over, also
+ * Views with a key. The first call with a key claims one; the same key gets the same view again until its time is over, also
  * when none is left by then. Decision 89. `onKept` hears of content that outlives the last view.
  */
 export function keyedViews(db: Database, onKept: (id: string, keptMs: number) => void, options?: BatchOptions) {
-  const claim = batched<KeyedClaim, View | undefined>(async (calls) => {
+  const ask = batched<KeyedCall, View | undefined>(async (calls) => {
     const distinct = new Map(calls.map((call) => [`${call.id} ${call.key}`, call]));
-    const rows = new Map((await claimAll(db, [...distinct.values()])).map((row) => [row.id, row]));
+    const rows = new Map((await answerAll(db, [...distinct.values()])).map((row) => [row.id, row]));
     for (const { id, keptMs } of rows.values()) if (keptMs !== null) onKept(id, keptMs);
     return calls.map(({ id, key }) => {
       const row = rows.get(id);
@@ -30,18 +30,18 @@ export function keyedViews(db: Database, onKept: (id: string, keptMs: number) =>
       return { encryptedContent, nonce, viewCount, maxViews, isRepeat: viewCount <= countBefore };
     });
   }, options);
-  return (id: string, { keyHash, forSec }: Repeat) => claim({ id, key: keyHash.toString('base64'), forSec });
+  return (id: string, { keyHash, forSec }: Repeat) => ask({ id, key: keyHash.toString('base64'), forSec });
 }
 
 /** Each pair of id and key once. */
-async function claimAll(db: Database, claims: KeyedClaim[]): Promise<Claimed[]> {
-  const ids = claims.map(({ id }) => id);
-  const forSec = Math.max(...claims.map((call) => call.forSec)); // one setting, so the same for all
+async function answerAll(db: Database, calls: KeyedCall[]): Promise<Answered[]> {
+  const ids = calls.map(({ id }) => id);
+  const forSec = Math.max(...calls.map((call) => call.forSec)); // one setting, so the same for all
   // Rows are locked before they are read and in the order of their ids, as for views without a key. What is remembered is in
   // the row itself: another table would be read as it was before the wait for the lock, and a key could count twice.
-  const { rows } = await sql<Claimed>`
+  const { rows } = await sql<Answered>`
     with wanted as (
-      select * from unnest(${ids}::uuid[], ${claims.map(({ key }) => key)}::text[])
+      select * from unnest(${ids}::uuid[], ${calls.map(({ key }) => key)}::text[])
         with ordinality as given (id, key, place)
     ), locked as materialized (
       select n.id, n.encrypted_content, n.nonce, n.view_count, n.max_views, n.recent_views,

@@ -130,10 +130,12 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
     { most: 1 },
   );
 
-  const claim = batchedClaims<{ id: string; leaseSec: number }, { id: string; granted: number; count: number }>(
-    async (claims) => {
-      // Rows are locked in the order of their ids: so do all replicas, and nobody waits in a circle.
-      const { rows } = await sql<{ id: string; granted: number; count: number }>`
+  const claimDownloads = batchedClaims<
+    { id: string; leaseSec: number },
+    { id: string; granted: number; count: number }
+  >(async (claims) => {
+    // Rows are locked in the order of their ids: so do all replicas, and nobody waits in a circle.
+    const { rows } = await sql<{ id: string; granted: number; count: number }>`
         with claimed as materialized (
           select u.id, least(wanted.count, u.max_downloads - u.download_count) as granted, wanted.lease_sec
           from files.uploads u join unnest(
@@ -151,9 +153,8 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
           due_at = case when u.download_count + granted >= u.max_downloads then now() else u.due_at end
         from claimed where u.id = claimed.id
         returning u.id, granted, u.download_count as count`.execute(db);
-      return rows;
-    },
-  );
+    return rows;
+  });
 
   return {
     begin: (upload, leaseSec) => begin({ ...upload, leaseSec }),
@@ -190,7 +191,7 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
     },
 
     async claimDownload(id, leaseSec) {
-      const claimed = await claim({ id, leaseSec });
+      const claimed = await claimDownloads({ id, leaseSec });
       return claimed?.count ?? 0;
     },
 

@@ -10,8 +10,8 @@ import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
 import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
-/** What sweep and reconcile work on, for the janitor and for the operator's commands alike. */
-export function openSweep(
+/** What the sweep and the comparison work on, for the janitor and for the operator's commands alike. */
+export function cleanupDeps(
   db: Database,
   blobs: PairedBlobs,
   config: { TOMBSTONE_TTL_SEC: number; RECONCILE_GRACE_SEC: number },

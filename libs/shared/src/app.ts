@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import Fastify, { type FastifyRequest, LogController } from 'fastify';
 import type { RouteDocs } from './describe-api.ts';
 import { drain } from './drain.ts';
-import { HttpError, invalidRequest, LENGTH_MISMATCH, serviceUnavailable, Unavailable } from './errors.ts';
+import { sendError } from './error-answers.ts';
+import { HttpError } from './errors.ts';
 import { BASE64, isBase64 } from './fields.ts';
 import { closeOnlyIdle } from './idle-connections.ts';
 import { type BodyBudget, collectJsonBodies, openBodyBudget } from './json-bodies.ts';
 import type { Logger } from './logger.ts';
-import { logOutage } from './outage-log.ts';
+import { answerBrokenRequest, sendRaw } from './raw-answers.ts';
 import { observeRequests } from './telemetry/requests.ts';
 
 /** The request that a connection is reading or answering. */
@@ -172,80 +172,4 @@ function continueOnlyWanted(app: Pick<App, 'server' | 'addHook' | 'routing'>) {
     if (awaitsContinue(request) && !request.routeOptions.config.continuesItself) reply.raw.writeContinue();
     done();
   });
-}
-
-function sendRaw(response: ServerResponse, error: HttpError) {
-  const body = JSON.stringify(error.body);
-  response.writeHead(error.statusCode, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-  });
-  response.end(body);
-}
-
-/** What is not HTTP, or too large a header, or too slow: JSON like every other error, then the connection ends. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
-  // The sender ended its side in the middle of a body: it may still be reading.
-  const short = error.code === 'HPE_INVALID_EOF_STATE';
-  const { body } = short ? invalidRequest(LENGTH_MISMATCH) : new HttpError(status);
-  const text = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
-  );
-}
-
-function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const answer = inWordsOf(request, toHttpError(error));
-  if (answer.statusCode === 503 || answer.statusCode === 507) logOutage(request.log, answer.cause);
-  else if (answer.statusCode >= 500) {
-    request.log.error({ err: answer.cause ?? answer, route: request.routeOptions?.url }, answer.message);
-  }
-  // Fastify would close the connection after a bad body; the rest is drained instead, so that the client sees the answer.
-  reply.removeHeader('connection');
-  return reply.code(answer.statusCode).headers(answer.headers).send(answer.body);
-}
-
-/** A route may have its own sentence for a body over its limit (`config.tooLarge`). Contract: Errors, 413. */
-function inWordsOf(request: FastifyRequest, answer: HttpError): HttpError {
-  const sentence = answer.statusCode === 413 ? request.routeOptions?.config?.tooLarge : undefined;
-  return sentence ? new HttpError(413, sentence) : answer;
-}
-
-function toHttpError(error: unknown): HttpError {
-  if (error instanceof HttpError) return error;
-  if (error instanceof Unavailable) return serviceUnavailable(error);
-  const { code, statusCode, validation, validationContext = 'body' } = error as Partial<FastifyError>;
-  if (validation) return invalidRequest(problemsByField(validation, validationContext));
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidRequest({ body: ['must be valid JSON'] });
-  if (error instanceof SyntaxError) return invalidRequest({ body: ['must be valid JSON'] });
-  if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') return invalidRequest(LENGTH_MISMATCH);
-  if (statusCode && statusCode >= 400 && statusCode < 500) return new HttpError(statusCode);
-  return new HttpError(500, undefined, { cause: error });
-}
-
-/** The fields at fault with their reasons, from the validator's findings. */
-export function problemsByField(validation: NonNullable<FastifyError['validation']>, context: string) {
-  const details: Record<string, string[]> = {};
-  for (const problem of validation as Problem[]) {
-    if (problem.keyword === 'if') continue; // its branch has said what is wrong
-    const missing = problem.keyword === 'required' ? String(problem.params.missingProperty) : undefined;
-    const field = [problem.instancePath.slice(1), missing].filter(Boolean).join('/') || context;
-    details[field] = [...new Set([...(details[field] ?? []), reasonOf(problem)])];
-  }
-  return details;
-}
-
-type Problem = NonNullable<FastifyError['validation']>[number] & { parentSchema?: { description?: string } };
-
-function reasonOf({ keyword, params, message = 'is not valid', parentSchema }: Problem): string {
-  if (keyword === 'required') return 'is required';
-  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
-  if (keyword === 'pattern' && parentSchema?.description) return `must be ${parentSchema.description}`;
-  return message;
 }

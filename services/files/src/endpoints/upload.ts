@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { errorAnswers } from '@mayfly/shared/answers';
-import { awaitsContinue, problemsByField } from '@mayfly/shared/app';
+import { awaitsContinue } from '@mayfly/shared/app';
 import { clientGone } from '@mayfly/shared/client-gone';
+import { problemsByField } from '@mayfly/shared/error-answers';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired, NoRoom } from '@mayfly/shared/errors';
 import { canonicalBase64url, Id } from '@mayfly/shared/fields';
 import { hashToken } from '@mayfly/shared/tokens';

@@ -1,5 +1,5 @@
+import type { NoteContentType, PasswordAlgo } from '@mayfly/vocabulary';
 import { asMayflyError, type ErrorCode, MayflyError } from './errors.ts';
-import type { PasswordAlgo } from './password.ts';
 import type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
 
 // The service's answers, under the contract's names. What they hold is the service's word: salts, nonces and ciphertexts
@@ -34,8 +34,6 @@ export type UploadInfo = {
   expiresAt: string;
   createdAt: string;
 };
-
-export type NoteContentType = 'text' | 'password' | 'code' | 'markdown' | 'sshkey';
 
 /** Contract: Note, public representation. */
 export type NoteInfo = {

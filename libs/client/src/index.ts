@@ -1,4 +1,5 @@
-export type { NoteContentType, NoteInfo, ServiceConfig, UploadInfo } from './api.ts';
+export { ID_PATTERN, NOTE_CONTENT_TYPES, type NoteContentType, type PasswordAlgo } from '@mayfly/vocabulary';
+export type { NoteInfo, ServiceConfig, UploadInfo } from './api.ts';
 export { withUniqueNames } from './archive.ts';
 export { type ClientOptions, MayflyClient, type Usage } from './client.ts';
 export type { Created } from './context.ts';
@@ -8,7 +9,6 @@ export { formatLink, type Kind, type Link, parseLink } from './link.ts';
 export type { FileEntry, Metadata } from './metadata.ts';
 export type { CreatedNote, NoteOptions, ViewedNote, ViewOptions } from './notes.ts';
 export { openFile, sealFile } from './passphrase-file.ts';
-export type { PasswordAlgo } from './password.ts';
 export type { OnProgress } from './payload.ts';
 export { encryptedSize } from './size.ts';
 export type { Source } from './source.ts';

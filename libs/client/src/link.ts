@@ -1,3 +1,4 @@
+import { ID_PATTERN } from '@mayfly/vocabulary';
 import { type Bytes, fromBase64url, toBase64url } from './bytes.ts';
 import { MayflyError } from './errors.ts';
 import { SECRET_BYTES } from './keys.ts';
@@ -18,7 +19,7 @@ export type Link = {
 export type Address = Pick<Link, 'baseUrl' | 'id'>;
 
 const LETTERS: Record<Kind, string> = { upload: 'd', note: 'n' };
-const PATH = /^(.*)\/([dn])\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i;
+const PATH = new RegExp(`^(.*)/([dn])/(${ID_PATTERN})/?$`, 'i');
 
 /** `{base}/d/<id>#<secret>` for an upload, `{base}/n/<id>#<secret>` for a note. */
 export function formatLink({ kind, baseUrl, id, secret }: Pick<Link, 'kind' | 'baseUrl' | 'id' | 'secret'>): string {

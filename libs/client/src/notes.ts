@@ -1,4 +1,5 @@
-import { call, callJson, jsonOf, type NoteContentType, type NoteInfo, type ServiceConfig } from './api.ts';
+import type { NoteContentType } from '@mayfly/vocabulary';
+import { call, callJson, jsonOf, type NoteInfo, type ServiceConfig } from './api.ts';
 import { fromBase64, toBase64 } from './bytes.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
 import { MayflyError } from './errors.ts';

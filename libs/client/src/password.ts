@@ -1,10 +1,9 @@
+import type { PasswordAlgo } from '@mayfly/vocabulary';
 import { type Bytes, utf8 } from './bytes.ts';
 import { MayflyError } from './errors.ts';
 import { SECRET_BYTES } from './keys.ts';
 
 // docs/crypto.md, "Password".
-
-export type PasswordAlgo = 'argon2id' | 'pbkdf2';
 
 export type PasswordCost = {
   argon2id: { memoryKiB: number; passes: number };

@@ -1,8 +1,9 @@
+import { PASSWORD_ALGOS, type PasswordAlgo } from '@mayfly/vocabulary';
 import { type Bytes, fromBase64url, randomBytes, toBase64url } from './bytes.ts';
 import { MayflyError } from './errors.ts';
 import { deriveKeys, deriveOwnerToken, type Keys, SALT_BYTES, SECRET_BYTES } from './keys.ts';
 import type { Link } from './link.ts';
-import { derivePasswordKey, type PasswordAlgo, type PasswordCost, xorSecret } from './password.ts';
+import { derivePasswordKey, type PasswordCost, xorSecret } from './password.ts';
 
 export type PasswordOptions = { password?: string | undefined; passwordAlgo?: PasswordAlgo | undefined };
 
@@ -55,8 +56,8 @@ export async function unlock(
 ): Promise<Link> {
   if (isOpen(link, stored)) return link;
   if (password === undefined) throw new MayflyError('password-needed');
-  const { passwordAlgo } = stored;
-  if (passwordAlgo !== 'argon2id' && passwordAlgo !== 'pbkdf2') throw new MayflyError('tampered');
+  const passwordAlgo = PASSWORD_ALGOS.find((known) => known === stored.passwordAlgo);
+  if (!passwordAlgo) throw new MayflyError('tampered');
   const passwordKey = await derivePasswordKey(password, passwordAlgo, readSalt(stored.passwordSalt), cost);
   return { ...link, secret: xorSecret(link.secret, passwordKey), isUnlocked: true };
 }

@@ -19,10 +19,13 @@ const { resolve } = createRequire(import.meta.url);
 const MODULES: Record<string, string> = {
   '/client-zip.js': resolve('client-zip'),
   '/hash-wasm.js': join(dirname(resolve('hash-wasm')), 'index.esm.js'),
+  '/vocabulary.ts': fileURLToPath(import.meta.resolve('@mayfly/vocabulary')),
   '/vectors.json': join(import.meta.dirname, 'vectors.json'),
   '/test/browser-page.js': fileURLToPath(import.meta.resolve('./browser-page.js')),
 };
-const IMPORTS = { imports: { 'client-zip': '/client-zip.js', 'hash-wasm': '/hash-wasm.js' } };
+const IMPORTS = {
+  imports: { '@mayfly/vocabulary': '/vocabulary.ts', 'client-zip': '/client-zip.js', 'hash-wasm': '/hash-wasm.js' },
+};
 const PAGE = `<!doctype html><script type="importmap">${JSON.stringify(IMPORTS)}</script>
 <script type="module" src="/test/browser-page.js"></script>`;
 

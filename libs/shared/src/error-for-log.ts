@@ -1,6 +1,7 @@
+import { ID_PATTERN } from '@mayfly/vocabulary';
 import { stdSerializers } from 'pino';
 
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const UUID = new RegExp(ID_PATTERN, 'gi');
 const QUERY = /\?[^\s'"<>)]*=[^\s'"<>)]*/g;
 /** PostgreSQL prints whole rows there. */
 const LEFT_OUT = new Set(['detail', 'where', 'internalQuery', 'query', 'parameters']);

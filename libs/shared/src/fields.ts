@@ -1,3 +1,4 @@
+import { ID_PATTERN, NOTE_CONTENT_TYPES, PASSWORD_ALGOS } from '@mayfly/vocabulary';
 import Type from 'typebox';
 
 // The contract's field types. `base64` and `base64url` (RFC 4648, sections 4 and 5) are different: neither accepts the
@@ -38,11 +39,12 @@ export const OneOf = <const T extends string | number>(values: readonly T[], des
 export const Nullable = <T extends string>(description: string) =>
   Type.Unsafe<T | null>({ type: ['string', 'null'], description });
 
-export const PasswordAlgo = OneOf(['argon2id', 'pbkdf2'], 'key derivation of the password');
+export const PasswordAlgo = OneOf(PASSWORD_ALGOS, 'key derivation of the password');
+export const ContentType = OneOf(NOTE_CONTENT_TYPES, 'what the plaintext is');
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, milliseconds' });
 export const Id = Type.String({ format: 'uuid' });
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const ID = new RegExp(`^${ID_PATTERN}$`);
 
 /** The id in its stored form, or undefined when no item can have it. Decision 4. */
 export function parseId(text: string): string | undefined {

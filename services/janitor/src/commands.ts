@@ -1,3 +1,4 @@
+import { parseId } from '@mayfly/shared/fields';
 import type { Notes } from '@mayfly/store/notes';
 import type { Held, Stats, StoreStats } from '@mayfly/store/stats';
 import type { cleanupDeps } from './cleanup-deps.ts';
@@ -10,8 +11,6 @@ type CommandOptions = { id: string; isDryRun: boolean; isForced: boolean };
 /** What a command did: facts for programs, a sentence or a table for people. */
 type Outcome = { isOk: boolean; facts: object; sentence: string };
 export type Command = (deps: CommandDeps, options: CommandOptions) => Promise<Outcome>;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export const commands: Record<string, Command> = {
   async stats({ stats }) {
@@ -68,8 +67,8 @@ export const commands: Record<string, Command> = {
   },
 
   async remove({ uploads, allNotes, blobs }, { id: typed }) {
-    const id = typed.toLowerCase();
-    if (!UUID.test(id)) return { isOk: false, facts: { removed: null }, sentence: 'That is no id.' };
+    const id = parseId(typed);
+    if (!id) return { isOk: false, facts: { removed: null }, sentence: 'That is no id.' };
     if (await allNotes.remove(id)) return { isOk: true, facts: { removed: 'note' }, sentence: 'The note is removed.' };
     if (!(await uploads.remove(id))) {
       return { isOk: false, facts: { removed: null }, sentence: 'There is no upload and no note of that id.' };

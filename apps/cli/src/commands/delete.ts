@@ -1,8 +1,8 @@
-import { type Kind, MayflyError, parseLink } from '@mayfly/client';
+import { ID_PATTERN, type Kind, MayflyError, parseLink } from '@mayfly/client';
 import { type CommonOptions, type Context, chosenServer, openClient } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const ID = new RegExp(`^${ID_PATTERN}$`, 'i');
 
 export type DeleteOptions = CommonOptions & { note?: boolean };
 

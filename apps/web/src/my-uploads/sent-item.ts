@@ -1,4 +1,4 @@
-import { type Kind, type NoteContentType, parseLink } from '@mayfly/client';
+import { type Kind, NOTE_CONTENT_TYPES, type NoteContentType, parseLink } from '@mayfly/client';
 
 /** Something that was sent from this browser, with what its owner needs to find and to delete it. */
 export type SentItem = {
@@ -20,7 +20,6 @@ export type SentItem = {
   contentType?: NoteContentType;
 };
 
-const CONTENT_TYPES: readonly string[] = ['text', 'password', 'code', 'markdown', 'sshkey'] satisfies NoteContentType[];
 const OWNER_SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** The same for two entries about one item. */
@@ -70,5 +69,5 @@ function isFileList(files: unknown): files is { name: string; size: number }[] {
 }
 
 function isContentType(contentType: unknown): contentType is NoteContentType {
-  return typeof contentType === 'string' && CONTENT_TYPES.includes(contentType);
+  return NOTE_CONTENT_TYPES.some((known) => known === contentType);
 }

@@ -4,6 +4,7 @@ import { invalidRequest, NoRoom } from '@mayfly/shared/errors';
 import {
   Base64,
   base64Bytes,
+  ContentType,
   canonicalBase64url,
   Id,
   NoteNonce,
@@ -34,7 +35,7 @@ function newNoteBody(limits: NotesDeps['limits']) {
       salt: Salt('the HKDF salt'),
       ownerToken: Token('the owner token'),
       authToken: Token('the auth token'),
-      contentType: OneOf(['text', 'password', 'code', 'markdown', 'sshkey'], 'what the plaintext is'),
+      contentType: ContentType,
       maxViews: OneOf(limits.NOTE_VIEW_OPTIONS, 'view limit'),
       expireSec: OneOf(limits.NOTE_EXPIRE_OPTIONS_SEC, 'lifetime in seconds'),
       hasPassword: Type.Boolean(),

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Setting } from '@mayfly/shared/config';
-import { databaseSettings, gatewaySettings, httpSettings } from '@mayfly/shared/settings';
+import { databaseSettings, httpSettings } from '@mayfly/shared/settings';
 import { settings as files } from '../services/files/src/index.ts';
 import { settings as gateway, splitSettings } from '../services/gateway/src/index.ts';
 import { settings as janitor } from '../services/janitor/src/index.ts';
@@ -13,15 +13,15 @@ type Settings = Record<string, Setting<unknown>>;
 
 /** What each process reads. A later entry of a name wins in `all`, as in its main.ts. */
 export const PROCESSES: Record<string, Settings> = {
-  all: { ...files, ...notes, ...janitor, ...gateway, ...gatewaySettings(false) },
-  gateway: { ...splitSettings, ...gatewaySettings(false) },
+  all: { ...files, ...notes, ...janitor, ...gateway({}) },
+  gateway: splitSettings({}),
   files,
   notes,
   janitor,
   migrate: { LOG_LEVEL: httpSettings.LOG_LEVEL, ...databaseSettings },
 };
 
-const REQUIRED_IN_PRODUCTION = Object.entries(gatewaySettings(true))
+const REQUIRED_IN_PRODUCTION = Object.entries(gateway({ NODE_ENV: 'production' }))
   .filter(([, { optional, fallback }]) => !optional && fallback === undefined)
   .map(([name]) => name);
 
@@ -47,8 +47,8 @@ export function settingRows(): SettingRow[] {
 
 function standardOf(name: string, { fallback, optional }: Setting<unknown>): string {
   if (fallback !== undefined) return `\`${fallback}\``;
-  if (REQUIRED_IN_PRODUCTION.includes(name)) return 'none; required with NODE_ENV=production';
-  return optional ? 'none' : 'required';
+  if (!optional) return 'required';
+  return REQUIRED_IN_PRODUCTION.includes(name) ? 'none; required with NODE_ENV=production' : 'none';
 }
 
 const HEADER = '| Name | Default | Value | What it is | Read by |\n|---|---|---|---|---|';

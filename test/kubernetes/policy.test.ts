@@ -256,7 +256,7 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
     test('none is set that no process reads', () => {
       expect(
         [...set].filter((name) => !known.includes(name)),
-        'Take it out of deploy/k8s/base/settings.env or the env of the Deployment, or add it to libs/shared/src/settings.ts.',
+        'Take it out of deploy/k8s/base/settings.env or the env of the Deployment, or add it to the settings of the service that reads it.',
       ).toEqual([]);
     });
 

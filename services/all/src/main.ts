@@ -18,7 +18,7 @@ import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
 await runProcess(async (untilStopped) => {
   // The gateway's port is the one that counts: its settings come last.
-  const settings = { ...filesSettings, ...notesSettings, ...janitorSettings, ...gatewaySettings };
+  const settings = { ...filesSettings, ...notesSettings, ...janitorSettings, ...gatewaySettings(process.env) };
   const config = loadConfig(settings, process.env);
   const logger = buildLogger(config, 'all');
   await using stack = new AsyncDisposableStack();

@@ -1,3 +1,4 @@
+import { port } from '@mayfly/shared/config';
 import {
   adminSettings,
   blobSettings,
@@ -5,7 +6,6 @@ import {
   databaseSettings,
   drainSettings,
   httpSettings,
-  portSettings,
   storageSettings,
   telemetrySettings,
   uploadSettings,
@@ -16,7 +16,7 @@ export { buildFiles } from './app.ts';
 export const settings = {
   ...httpSettings,
   ...bodySettings,
-  ...portSettings.files,
+  PORT: port('3001', 'port of the process'),
   ...uploadSettings,
   ...storageSettings,
   ...databaseSettings,

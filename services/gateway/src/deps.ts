@@ -2,14 +2,9 @@ import type { App, Patience } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import type {
-  bodySettings,
-  fairnessSettings,
-  limitSettings,
-  noteSettings,
-  uploadSettings,
-} from '@mayfly/shared/settings';
+import type { bodySettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
+import type { fairnessSettings, limitSettings } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 import type { WebApp } from './web-app.ts';
 

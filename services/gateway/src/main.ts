@@ -8,7 +8,7 @@ import { openGateway, splitSettings } from './index.ts';
 import { remoteUpstream } from './remote-upstream.ts';
 
 await runProcess(async (untilStopped) => {
-  const config = loadConfig(splitSettings, process.env);
+  const config = loadConfig(splitSettings(process.env), process.env);
   const logger = buildLogger(config, 'gateway');
   await using stack = new AsyncDisposableStack();
   const { scrape } = stack.use(await openTelemetry(config, 'gateway', process.env));

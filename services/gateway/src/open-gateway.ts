@@ -17,7 +17,7 @@ import { readWebApp } from './web-app.ts';
 export async function openGateway(
   stack: AsyncDisposableStack,
   deps: {
-    config: Config<typeof settings>;
+    config: Config<ReturnType<typeof settings>>;
     upstreams: Record<Service, Upstream>;
     redis: Redis;
     scrape: Telemetry['scrape'];

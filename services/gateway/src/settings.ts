@@ -1,37 +1,73 @@
 import {
+  bytes,
+  count,
+  httpUrl,
+  optional,
+  origins,
+  port,
+  positive,
+  proxies,
+  type Setting,
+  text,
+} from '@mayfly/shared/config';
+import {
   adminSettings,
   bodySettings,
-  corsSettings,
   drainSettings,
-  fairnessSettings,
-  gatewaySettings,
   httpSettings,
-  limitSettings,
   noteSettings,
-  portSettings,
   redisSettings,
   telemetrySettings,
   uploadSettings,
-  upstreamSettings,
-  webSettings,
 } from '@mayfly/shared/settings';
 
-export const settings = {
+export const limitSettings = {
+  RATE_LIMIT_MAX: count('1200', 'requests that a client may make in a window (0: no limit)'),
+  RATE_LIMIT_WINDOW_SEC: positive('60', 'length of the sliding window, in seconds'),
+  UPLOAD_QUOTA_BYTES: bytes('20GiB', 'bytes that a client may upload in a UTC day (0: no limit)'),
+  TOKEN_FAILURES_MAX: count(
+    '20',
+    'wrong tokens for one item from one client before it is locked for them (0: no limit)',
+  ),
+  TOKEN_FAILURES_ITEM_MAX: count(
+    '1000',
+    'wrong tokens for one item from all clients in a UTC day; after that only who has sent none may try (0: no limit)',
+  ),
+  TOKEN_FAILURES_WINDOW_SEC: positive('900', 'seconds that a wrong token counts'),
+  TRUST_PROXY: proxies('0', 'proxies whose X-Forwarded-For is believed: how many, or their addresses and networks'),
+};
+
+export const fairnessSettings = {
+  REQUESTS_PER_CLIENT_MAX: count('256', 'requests that a client may have under way in one gateway (0: no limit)'),
+  TRANSFER_RATE_MIN: bytes('1KiB', 'least bytes per second of a body and of an answer, on average (0: no least rate)'),
+  TRANSFER_RATE_WINDOW_SEC: positive('120', 'seconds that a payload or an answer may stand still at that rate'),
+  BODY_RATE_WINDOW_SEC: positive('30', 'the same for all other bodies: notes, metadata, tokens'),
+  TRANSFER_MAX_SEC: count('86400', 'seconds that a request may take in all (0: no limit)'),
+};
+
+const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');
+
+/** Decision 11: in production the public address is never guessed from a request. */
+export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...httpSettings,
-  ...portSettings.gateway,
-  ...gatewaySettings(process.env.NODE_ENV === 'production'),
+  PORT: port('3000', 'port of the process'),
+  BASE_URL: NODE_ENV === 'production' ? (BASE_URL as Setting<string | undefined>) : optional(BASE_URL),
   ...uploadSettings,
   ...noteSettings,
   ...redisSettings,
   ...adminSettings,
   ...telemetrySettings,
   ...drainSettings,
-  ...corsSettings,
-  ...webSettings,
+  CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
+  WEB_DIR: optional(text(undefined, 'folder of the built web app; without it there are no pages')),
   ...limitSettings,
   ...fairnessSettings,
   ...bodySettings,
-};
+});
 
 /** What the gateway needs besides when its services are on the network. */
-export const splitSettings = { ...settings, ...upstreamSettings };
+export const splitSettings = (env: NodeJS.ProcessEnv) => ({
+  ...settings(env),
+  FILES_URL: httpUrl(undefined, 'address of the files service'),
+  NOTES_URL: httpUrl(undefined, 'address of the notes service'),
+});

@@ -3,11 +3,12 @@ import { freshRedis } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
 import { openRedis } from '@mayfly/shared/redis';
-import { bodySettings, fairnessSettings, limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import { bodySettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
 import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
 import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
+import { fairnessSettings, limitSettings } from '../src/settings.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const KiB = 1024;

@@ -4,11 +4,12 @@ import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
 import { HttpError } from '@mayfly/shared/errors';
 import { openRedis } from '@mayfly/shared/redis';
-import { bodySettings, fairnessSettings, limitSettings } from '@mayfly/shared/settings';
+import { bodySettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
 import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
 import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
+import { fairnessSettings, limitSettings } from '../src/settings.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const ID = '11111111-1111-4111-8111-111111111111';

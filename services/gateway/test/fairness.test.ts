@@ -2,11 +2,12 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
-import { bodySettings, fairnessSettings, limitSettings } from '@mayfly/shared/settings';
+import { bodySettings } from '@mayfly/shared/settings';
 import { describe, expect, test } from 'vitest';
 import { openSocket, received, requestHead } from '../../../test/support/wire.ts';
 import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
+import { fairnessSettings, limitSettings } from '../src/settings.ts';
 import { silent, startGateway } from './start-gateway.ts';
 
 const SLOW_MS = 3_000;

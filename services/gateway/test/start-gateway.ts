@@ -2,10 +2,11 @@ import { Writable } from 'node:stream';
 import { testRedisUrl } from '@mayfly/local-stores/testing';
 import { loadConfig } from '@mayfly/shared/config';
 import { openRedis } from '@mayfly/shared/redis';
-import { bodySettings, fairnessSettings, limitSettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import { bodySettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
 import { pino } from 'pino';
 import { buildGateway } from '../src/app.ts';
 import type { GatewayDeps } from '../src/deps.ts';
+import { fairnessSettings, limitSettings } from '../src/settings.ts';
 import type { Upstream } from '../src/upstream.ts';
 
 export const silent = pino({ level: 'silent' });

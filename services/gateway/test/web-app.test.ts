@@ -6,9 +6,10 @@ import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { freshFolder } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
-import { bodySettings, fairnessSettings, limitSettings } from '@mayfly/shared/settings';
+import { bodySettings } from '@mayfly/shared/settings';
 import { expect, test } from 'vitest';
 import { localUpstream } from '../src/index.ts';
+import { fairnessSettings, limitSettings } from '../src/settings.ts';
 import { readWebApp } from '../src/web-app.ts';
 import { silent, startGateway } from './start-gateway.ts';
 

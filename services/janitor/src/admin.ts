@@ -9,7 +9,7 @@ import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { cleanupDeps } from './cleanup-deps.ts';
 import { type Command, type CommandDeps, commands } from './commands.ts';
-import { adminCommandSettings } from './index.ts';
+import { adminCommandSettings } from './settings.ts';
 
 // Operators' commands, on the same stores and settings as the janitor. README.md tells which there are.
 

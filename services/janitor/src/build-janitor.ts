@@ -1,12 +1,12 @@
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import type { janitorSettings } from '@mayfly/shared/settings';
 import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresStats } from '@mayfly/store/postgres/stats';
 import { cleanupDeps } from './cleanup-deps.ts';
 import { startJanitor } from './janitor.ts';
+import type { janitorSettings } from './settings.ts';
 import { observeStats } from './stats-metrics.ts';
 
 type BuildDeps = {

@@ -1,3 +1,4 @@
+import { bytes, optional, port } from '@mayfly/shared/config';
 import {
   adminSettings,
   bodySettings,
@@ -5,8 +6,6 @@ import {
   drainSettings,
   httpSettings,
   noteSettings,
-  noteStorageSettings,
-  portSettings,
   telemetrySettings,
 } from '@mayfly/shared/settings';
 
@@ -15,9 +14,14 @@ export { buildNotes } from './app.ts';
 export const settings = {
   ...httpSettings,
   ...bodySettings,
-  ...portSettings.notes,
+  PORT: port('3002', 'port of the process'),
   ...noteSettings,
-  ...noteStorageSettings,
+  NOTES_MAX_BYTES: optional(
+    bytes(
+      undefined,
+      'most bytes of the contents of all notes together, as base64; no limit unless set (0: no limit), npm start sets a twentieth of its disk',
+    ),
+  ),
   ...databaseSettings,
   ...adminSettings,
   ...telemetrySettings,

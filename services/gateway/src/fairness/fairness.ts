@@ -1,10 +1,11 @@
 import type { Config } from '@mayfly/shared/config';
 import { HttpError } from '@mayfly/shared/errors';
-import type { bodySettings, fairnessSettings } from '@mayfly/shared/settings';
+import type { bodySettings } from '@mayfly/shared/settings';
 import type { FastifyRequest } from 'fastify';
 import type { App, GatewayDeps } from '../deps.ts';
 import { clientOf } from '../limits/client-address.ts';
 import { largestBody, type Route } from '../routes.ts';
+import type { fairnessSettings } from '../settings.ts';
 import { openBodyRoom, SMALL_BODY_BYTES } from './body-room.ts';
 import { type Exchange, openExchanges } from './exchanges.ts';
 import { type Fault, watchSlowClients } from './slow-clients.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import type { limitSettings } from '@mayfly/shared/settings';
+import type { limitSettings } from '../settings.ts';
 import type { Admission, Claims, Limits } from './admission.ts';
 import { Attempts } from './attempts.ts';
 import { breaker } from './breaker.ts';

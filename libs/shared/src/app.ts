@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyRequest, LogController } from 'fastify';
-import type { RouteDocs } from './describe-api.ts';
 import { drain } from './drain.ts';
 import { sendError } from './error-answers.ts';
 import { HttpError } from './errors.ts';
+import type { App } from './fastify-app.ts';
 import { BASE64, isBase64 } from './fields.ts';
 import { closeOnlyIdle } from './idle-connections.ts';
 import { type BodyBudget, collectJsonBodies, openBodyBudget } from './json-bodies.ts';
@@ -27,11 +27,10 @@ declare module 'fastify' {
     tooLarge?: string;
     /** The handler itself tells a client that sent `Expect: 100-continue` to go on. */
     continuesItself?: boolean;
-    docs?: RouteDocs;
   }
 }
 
-export type App = ReturnType<typeof createApp>;
+export type { App };
 
 /** How long a client may be slow. Tests set these; everybody else has the defaults. */
 export type Patience = {
@@ -63,7 +62,7 @@ export function createApp(options: {
   service?: string;
   /** Proxies that may name the client, its host and its scheme: how many, or which. Decision 12. */
   trustProxy?: number | string[];
-}) {
+}): App {
   const patience = { ...PATIENCE, ...options.patience };
   const app = Fastify({
     loggerInstance: options.logger,

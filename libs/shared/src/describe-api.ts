@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http';
-
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { TSchema } from 'typebox';
@@ -17,6 +16,12 @@ export type RouteDocs = {
   produces?: string;
   answerHeaders?: Record<string, TSchema>;
 };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    docs?: RouteDocs;
+  }
+}
 
 /** What every JSON body may be answered with. */
 const BODY_ERRORS = { 413: new HttpError(413), 415: new HttpError(415) };

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import Fastify, { type FastifyRequest } from 'fastify';
-import type { App } from './app.ts';
 import { serviceUnavailable, Unavailable } from './errors.ts';
+import type { App } from './fastify-app.ts';
 
 /** So much of each body is free: small requests are taken when large ones have used up what there is. */
 const FREE_BYTES = 16 * 1024;

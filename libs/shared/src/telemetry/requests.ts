@@ -10,7 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
-import type { App } from '../app.ts';
+import type { App } from '../fastify-app.ts';
 import { SECONDS } from './operations.ts';
 
 type Observed = { span: Span; isTraced: boolean; startedAt: number; readBefore: number; writtenBefore: number };

@@ -1,5 +1,4 @@
 import { s3Blobs } from './blobs.ts';
-import type { RunningShape } from './shapes.ts';
 
 /** A service that runs already, and the ways to its stores: what TEST_DEPLOYMENT holds, as JSON. */
 export type Deployment = {
@@ -16,7 +15,7 @@ export function deployment(): Deployment | undefined {
 }
 
 /** It is only looked at: whoever started it stops it. Its processes are out of reach, so nothing is measured on them. */
-export async function attach({ baseUrl, databaseUrl, redisUrl, s3 }: Deployment): Promise<RunningShape> {
+export async function attach({ baseUrl, databaseUrl, redisUrl, s3 }: Deployment) {
   const blobs = await s3Blobs({ ...s3, S3_PATH_STYLE: 'true' }, { isOwn: false });
   return {
     baseUrls: [baseUrl],

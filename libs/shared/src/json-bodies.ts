@@ -68,7 +68,7 @@ export function collectJsonBodies(
       const [first = Buffer.alloc(0)] = pieces;
       const text = (pieces.length === 1 ? first : Buffer.concat(pieces, received)).toString('utf8');
       pieces.length = 0;
-      parseJson(request, text, over);
+      void parseJson(request, text, over); // it calls back, and returns nothing to wait for
     };
     const fail = (error: Error & { statusCode?: number }) => {
       error.statusCode ??= 400;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
+import type { App } from '@mayfly/shared/app';
 import { ConfigError } from '@mayfly/shared/config';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { App } from './deps.ts';
 
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',

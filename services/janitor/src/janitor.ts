@@ -93,7 +93,7 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
       logger.warn({ err }, 'the jobs were not scheduled; tried again');
     }
   };
-  schedule();
+  void schedule();
   redis.on('ready', schedule);
   const timer = setInterval(schedule, SCHEDULE_AGAIN_MS);
 

@@ -2,7 +2,8 @@ import { MayflyError } from '@mayfly/client';
 import { NoRoom } from '../saving/no-room.ts';
 import { trustedScriptUrl } from '../trusted-script-urls.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import type { Arguments, Result, TaskEvent, TaskName } from './tasks.ts';
+import type { TaskEvent } from './task.ts';
+import type { Arguments, Result, TaskName } from './tasks.ts';
 import workerUrl from './worker.ts?worker&url';
 
 type Call = { finish: (message: FromWorker) => void; onEvent: ((event: TaskEvent) => void) | undefined };

@@ -1,5 +1,5 @@
 import type { NoteContentType } from '@mayfly/client';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 
 export type NoteArguments = {
   text: string;

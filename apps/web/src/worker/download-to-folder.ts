@@ -1,6 +1,6 @@
 import { type Link, MayflyError } from '@mayfly/client';
 import { saveToFolder } from '../archives/save-to-folder.ts';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 import { throttled } from './throttle.ts';
 
 export type FolderDownload = {

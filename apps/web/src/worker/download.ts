@@ -1,7 +1,7 @@
 import type { Link } from '@mayfly/client';
 import type { Place } from '../saving/place.ts';
 import { openSink } from './sinks.ts';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 import { throttled } from './throttle.ts';
 
 export type DownloadArguments = { link: string | Link; place: Place };

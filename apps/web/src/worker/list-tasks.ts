@@ -1,7 +1,7 @@
 import { exportItems, importItems } from '../my-uploads/list-file.ts';
 import type { SentItem } from '../my-uploads/sent-item.ts';
 import { readStatus } from '../my-uploads/status.ts';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 
 /** What the service knows about something that was sent. Spends nothing. */
 export function status({ item, service }: { item: SentItem; service: string }, { client, signal }: Task) {

@@ -1,5 +1,6 @@
 import type { MayflyError } from '@mayfly/client';
-import type { TaskEvent, TaskName } from './tasks.ts';
+import type { TaskEvent } from './task.ts';
+import type { TaskName } from './tasks.ts';
 
 /** From the page to the worker; `id` is the call's. */
 export type ToWorker =

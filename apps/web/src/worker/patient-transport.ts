@@ -8,7 +8,7 @@ import {
   toBlob,
   uploadWithXhr,
 } from '@mayfly/client';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 
 /** Answers that another try may turn into a better one. */
 const PASSING: Record<number, ErrorCode> = {

@@ -2,18 +2,8 @@ import { MayflyError } from '@mayfly/client';
 import type { FromHandover, ToHandover } from '../handover/messages.ts';
 import type { Place } from '../saving/place.ts';
 import { batches } from './batches.ts';
+import type { Sink } from './sink.ts';
 import { openStorageSink } from './storage-sink.ts';
-
-/** Where decrypted bytes go. One of `finish` and `discard` ends it. */
-export type Sink = {
-  writable: WritableStream<Uint8Array>;
-  /** Aborts with the task, or when saving was stopped elsewhere. */
-  signal: AbortSignal;
-  /** Everything was whole: makes it a file. */
-  finish(): Promise<File | Blob | undefined>;
-  /** Nothing of it may stay. */
-  discard(): Promise<void>;
-};
 
 export function openSink(place: Place, signal: AbortSignal): Promise<Sink> {
   if (place.kind === 'picked') return openPickedSink(place.handle, signal);

@@ -1,5 +1,5 @@
 import { type Link, type NoteInfo, parseLink } from '@mayfly/client';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 
 export function getConfig(_: undefined, { client, signal }: Task) {
   return client.getConfig({ signal });

@@ -1,6 +1,6 @@
 import { NoRoom } from '../saving/no-room.ts';
 import { batches } from './batches.ts';
-import type { Sink } from './sinks.ts';
+import type { Sink } from './sink.ts';
 
 /** As much of the class as is used: the app is checked with a page's types, which lack it. */
 type AccessHandle = {

@@ -1,5 +1,5 @@
 import { type Created, type Source, uploadSize } from '@mayfly/client';
-import type { Task } from './tasks.ts';
+import type { Task } from './task.ts';
 import { throttled } from './throttle.ts';
 
 /** A file and the name that it is sent under: its path in a folder, perhaps. */

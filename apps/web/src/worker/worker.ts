@@ -2,7 +2,8 @@ import { MayflyClient, MayflyError } from '@mayfly/client';
 import { isNoRoom } from '../saving/no-room.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { patientTransport } from './patient-transport.ts';
-import { type Task, type TaskEvent, tasks } from './tasks.ts';
+import type { Task, TaskEvent } from './task.ts';
+import { tasks } from './tasks.ts';
 
 // The worker: keys, passwords, encryption and every request are here, so that the page never waits for them.
 

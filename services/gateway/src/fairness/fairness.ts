@@ -52,7 +52,7 @@ export function beFair(
     if (!exchange) return done(tooMany());
     const bytes = collectedBytes(request, route, limits);
     if (bytes <= SMALL_BODY_BYTES) return done();
-    enterBodyRoom(exchange, bytes).then((isThere) => done(isThere ? undefined : tooMany()));
+    void enterBodyRoom(exchange, bytes).then((isThere) => done(isThere ? undefined : tooMany()));
   });
 }
 

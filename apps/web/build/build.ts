@@ -21,7 +21,7 @@ const root = resolve(app, '../..');
 const SOURCES = [
   'apps/web/{src,public,build}/**/*.*',
   'apps/web/{index.html,package.json,vite.config.ts,svelte.config.js}',
-  'libs/client/src/**/*.ts',
+  'libs/{client,vocabulary}/src/**/*.ts',
   'pnpm-lock.yaml',
 ];
 

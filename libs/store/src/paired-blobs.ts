@@ -53,7 +53,7 @@ export async function pairedBlobs(
       if (id === undefined) logger.error(UNSURE);
       if (!isPrivate) await place.assertPrivate();
       isPrivate = true;
-      if (id !== undefined && !isMovedIn) moveIn();
+      if (id !== undefined && !isMovedIn) void moveIn();
       return id;
     } catch (error) {
       pairing = undefined;

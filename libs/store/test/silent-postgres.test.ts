@@ -73,7 +73,7 @@ test('new connections are silent, too: all goes on soon after they work again', 
   let isOver = false;
   const load = (async () => {
     while (!isOver) {
-      manyCalls();
+      void manyCalls();
       await sleep(500);
     }
   })();

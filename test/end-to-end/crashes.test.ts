@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ServiceProcess, stopService, untilReady } from '../infra/shapes.ts';
-import type { Moment } from '../infra/trigger-way.ts';
+import type { Moment } from '../infra/triggering-proxy.ts';
 import { Api, token, uploadHeaders } from '../support/api.ts';
 import { type CrashSite, NOTHING, openCrashSite } from '../support/crash-site.ts';
 import { openSocket, requestHead, untilTrue } from '../support/wire.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { breakableWay } from '../infra/breakable-way.ts';
+import { openFaultProxy } from '../infra/fault-proxy.ts';
 import { type RunningShape, SHAPES, startShape, stopService } from '../infra/shapes.ts';
 import { Api, call } from '../support/api.ts';
 import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
@@ -17,14 +17,14 @@ const statusOf = (url: string) =>
 
 describe.each(SHAPES)('the admin port (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
   let running: RunningShape;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
     const url = new URL(database.url);
-    way = stack.use(await breakableWay(url.hostname, Number(url.port)));
+    proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
     url.hostname = '127.0.0.1';
-    url.port = String(way.port);
+    url.port = String(proxy.port);
     running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
   });
   afterAll(() => stack.disposeAsync());
@@ -49,13 +49,13 @@ describe.each(SHAPES)('the admin port (%s)', (shape) => {
   });
 
   test('without PostgreSQL every process is alive, and ready but for those that need it; afterwards all are', async () => {
-    way.cut();
+    proxy.cut();
     const expected = running.processes.map(({ name }) => (name === 'gateway' ? 200 : 503));
     await expect.poll(() => all('/readyz'), { timeout: 10_000 }).toEqual(expected);
     expect(await all('/livez')).toEqual(every(200));
     const answer = await fetch(`${running.processes.find(({ name }) => name !== 'gateway')?.adminUrl}/readyz`);
     expect(await answer.json()).toEqual({ error: 'Service unavailable' });
-    way.mend();
+    proxy.mend();
     await untilTrue(async () => (await all('/readyz')).every((status) => status === 200));
   });
 

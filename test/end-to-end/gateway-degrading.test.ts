@@ -1,7 +1,7 @@
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { breakableWay } from '../infra/breakable-way.ts';
+import { openFaultProxy } from '../infra/fault-proxy.ts';
 import {
   type RunningShape,
   type ServiceProcess,
@@ -109,16 +109,16 @@ describe.each(SHAPES)('without Redis (%s)', (shape) => {
 
 describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
   let running: RunningShape;
   let directUrl: string;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
     directUrl = database.url;
     const url = new URL(database.url);
-    way = stack.use(await breakableWay(url.hostname, Number(url.port)));
+    proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
     url.hostname = '127.0.0.1';
-    url.port = String(way.port);
+    url.port = String(proxy.port);
     running = stack.use(await startShape(shape, { DATABASE_URL: url.href, TOKEN_FAILURES_MAX: '0' }));
   });
   afterAll(() => stack.disposeAsync());
@@ -128,7 +128,7 @@ describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
     const upload = await api.newUpload();
     const note = await api.newNote();
     const lengths = running.processes.map((service) => service.output().length);
-    way.cut();
+    proxy.cut();
 
     for (const baseUrl of running.baseUrls) {
       await expectHealth(baseUrl, {
@@ -148,7 +148,7 @@ describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
     expectUnavailable(await api.createNote(noteBody()));
     expect((await call('GET', `${running.baseUrl}/api/config`)).status).toBe(200);
 
-    way.mend();
+    proxy.mend();
     await untilTrue(async () => (await healthOf(running.baseUrl)).status === 200);
     await expectHealth(running.baseUrl, WELL);
     expect((await api.info(upload.id)).body.downloadCount).toBe(0);

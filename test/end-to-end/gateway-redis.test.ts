@@ -3,14 +3,14 @@ import { freshRedis } from '@mayfly/local-stores/testing';
 import { buildLogger } from '@mayfly/shared/logger';
 import { openRedis, type Redis } from '@mayfly/shared/redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { breakableWay } from '../infra/breakable-way.ts';
+import { openFaultProxy } from '../infra/fault-proxy.ts';
 import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 import { call } from '../support/api.ts';
 import { untilTrue } from '../support/wire.ts';
 
 describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
   let redis: Redis;
   let running: RunningShape;
   beforeAll(async () => {
@@ -18,8 +18,8 @@ describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
     const logger = buildLogger({ LOG_LEVEL: 'silent' }, 'test');
     redis = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 5_000 }, 'queue', logger)).redis;
     const url = new URL(store.url);
-    way = stack.use(await breakableWay('127.0.0.1', store.port));
-    url.port = String(way.port);
+    proxy = stack.use(await openFaultProxy('127.0.0.1', store.port));
+    url.port = String(proxy.port);
     const settings = { REDIS_URL: url.href, REDIS_TIMEOUT_MS: '500', RATE_LIMIT_MAX: '100000' };
     running = stack.use(await startShape(shape, settings));
   });
@@ -72,12 +72,12 @@ describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
     ['while new ones work', 0],
     ['and nothing answers for a while', 4_000],
   ])('connections that go silent %s: they are replaced, and the limits are shared again', async (_, silentMs) => {
-    way.silence();
+    proxy.silence();
     const longest = await ask(6);
     expect(longest).toBeLessThan(2_500); // REDIS_TIMEOUT_MS, on a busy machine
     await sleep(silentMs);
     if (silentMs > 0) expect(await areWell()).toBe(false);
-    way.mend();
+    proxy.mend();
     await untilTrue(areWell, 15_000);
     await untilTrue(areCountedTogether, 5_000);
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diskBlobs } from '../infra/blobs.ts';
-import { breakableWay } from '../infra/breakable-way.ts';
+import { openFaultProxy } from '../infra/fault-proxy.ts';
 import { migrateTables, type ServiceProcess, startProcess, stopService, untilReady } from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
 import { replaceableRedis } from '../support/stores.ts';
@@ -13,7 +13,7 @@ describe('a janitor whose stores go and come back', () => {
   let api: Api;
   let janitor: ServiceProcess;
   let redis: Awaited<ReturnType<typeof replaceableRedis>>;
-  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
   let blobs: Awaited<ReturnType<typeof diskBlobs>>;
 
   beforeAll(async () => {
@@ -22,9 +22,9 @@ describe('a janitor whose stores go and come back', () => {
     blobs = stack.use(await diskBlobs());
     await migrateTables({ DATABASE_URL: database.url });
     const direct = new URL(database.url);
-    way = stack.use(await breakableWay(direct.hostname, Number(direct.port)));
+    proxy = stack.use(await openFaultProxy(direct.hostname, Number(direct.port)));
     const watched = new URL(database.url);
-    watched.port = String(way.port);
+    watched.port = String(proxy.port);
     const start = async (name: string, url: string) => {
       const service = await startProcess(name, { DATABASE_URL: url, REDIS_URL: redis.url, ...blobs.settings });
       stack.defer(() => stopService(service, 'SIGKILL'));
@@ -51,12 +51,12 @@ describe('a janitor whose stores go and come back', () => {
   });
 
   test('PostgreSQL is away for a while: what fell due meanwhile is removed when it is back', async () => {
-    way.cut();
+    proxy.cut();
     const upload = await due();
     await sleep(2_500);
     expect(await isForgotten(upload.id)).toBe(false);
     expect(janitor.child.exitCode).toBeNull();
-    way.mend();
+    proxy.mend();
     await untilTrue(() => isForgotten(upload.id), 30_000);
   });
 });

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { breakableWay } from '../infra/breakable-way.ts';
+import { openFaultProxy } from '../infra/fault-proxy.ts';
 import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
-import { type Moment, triggerWay } from '../infra/trigger-way.ts';
+import { type Moment, openTriggeringProxy } from '../infra/triggering-proxy.ts';
 import { Api, call } from '../support/api.ts';
 import { untilTrue } from '../support/wire.ts';
 
@@ -15,23 +15,23 @@ const AWAY_MS = 2_000;
 
 describe.each(SHAPES)('PostgreSQL is away at the last byte (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let way: Awaited<ReturnType<typeof breakableWay>>;
-  let watched: Awaited<ReturnType<typeof triggerWay>>;
+  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
+  let watched: Awaited<ReturnType<typeof openTriggeringProxy>>;
   let running: RunningShape;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
     const url = new URL(database.url);
-    watched = stack.use(await triggerWay(url.hostname, Number(url.port)));
-    way = stack.use(await breakableWay('127.0.0.1', watched.port));
-    url.port = String(way.port);
+    watched = stack.use(await openTriggeringProxy(url.hostname, Number(url.port)));
+    proxy = stack.use(await openFaultProxy('127.0.0.1', watched.port));
+    url.port = String(proxy.port);
     running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
   });
   afterAll(() => stack.disposeAsync());
 
   const isWell = async () => (await call('GET', `${running.baseUrl}/api/health`)).status === 200;
   const goAway = () => {
-    way.cut();
-    setTimeout(() => way.mend(), AWAY_MS);
+    proxy.cut();
+    setTimeout(() => proxy.mend(), AWAY_MS);
   };
 
   test.each([

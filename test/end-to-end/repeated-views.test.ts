@@ -7,7 +7,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../infra/mayfly-cli.ts';
 import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
-import { triggerWay } from '../infra/trigger-way.ts';
+import { openTriggeringProxy } from '../infra/triggering-proxy.ts';
 import { type Answer, Api, call, token } from '../support/api.ts';
 import { undocumented } from '../support/documented.ts';
 import { untilTrue } from '../support/wire.ts';
@@ -22,7 +22,7 @@ const CLAIM = 'as "encryptedContent"';
 type Site = AsyncDisposable & {
   running: RunningShape;
   replicas: Api[];
-  toDatabase: Awaited<ReturnType<typeof triggerWay>>;
+  toDatabase: Awaited<ReturnType<typeof openTriggeringProxy>>;
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 };
 
@@ -30,7 +30,7 @@ async function openSite(shape: 'all' | 'split', settings: Record<string, string>
   await using undo = new AsyncDisposableStack();
   const database = undo.use(await freshDatabase());
   const direct = new URL(database.url);
-  const toDatabase = undo.use(await triggerWay(direct.hostname, Number(direct.port)));
+  const toDatabase = undo.use(await openTriggeringProxy(direct.hostname, Number(direct.port)));
   const watched = new URL(database.url);
   watched.port = String(toDatabase.port);
   const running = undo.use(
@@ -109,11 +109,11 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('repeated views (%
 
   test('the answer is lost between gateway and client: the same body once more', async () => {
     const { hostname, port } = new URL(site.running.baseUrl);
-    await using way = await triggerWay(hostname, Number(port));
+    await using proxy = await openTriggeringProxy(hostname, Number(port));
     const note = await api.newNote({ maxViews: 1 });
     const key = newKey();
-    const lost = way.when('/view', 'after', () => way.drop());
-    const far = new Api(`http://127.0.0.1:${way.port}`);
+    const lost = proxy.when('/view', 'after', () => proxy.drop());
+    const far = new Api(`http://127.0.0.1:${proxy.port}`);
     await Promise.all([lost, expect(view(far, note.id, note.authToken, key)).rejects.toThrow()]);
     const { encryptedContent, nonce } = note;
     const answer = await view(far, note.id, note.authToken, key);
@@ -226,12 +226,12 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('repeated views (%
   test('the command line delivers a note whose answer was lost, and counts one view', async () => {
     await using folder = await freshFolder();
     const { hostname, port } = new URL(site.running.baseUrl);
-    await using way = await triggerWay(hostname, Number(port));
-    const client = new MayflyClient({ baseUrl: `http://127.0.0.1:${way.port}`, transport: nodeTransport() });
+    await using proxy = await openTriggeringProxy(hostname, Number(port));
+    const client = new MayflyClient({ baseUrl: `http://127.0.0.1:${proxy.port}`, transport: nodeTransport() });
     const { id, link } = await client.createNote('delivered', { maxViews: 1, expireSec: 3600 });
     const [result] = await Promise.all([
       runCli(['get', link], { cwd: folder.path }),
-      way.when('/view', 'after', () => way.drop()),
+      proxy.when('/view', 'after', () => proxy.drop()),
     ]);
     expect(result.out).toBe('delivered');
     expect(result.err).toBe('The answer did not arrive; trying again ...\nThat was its last view.\n');

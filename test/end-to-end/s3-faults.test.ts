@@ -43,7 +43,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
 
   test('connections that are reset all the time end no process, whatever is being downloaded', async () => {
     const upload = await api.newUpload({ 'X-Max-Downloads': '100' }, Buffer.alloc(8 * MiB));
-    const resets = setInterval(() => blobs.way.reset(), 100);
+    const resets = setInterval(() => blobs.proxy.reset(), 100);
     const statuses: number[] = [];
     try {
       const until = Date.now() + 4_000;
@@ -69,12 +69,12 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
     try {
       await lock.query('begin');
       await lock.query('select from files.uploads where id = $1 for update', [upload.id]); // the count has to wait
-      const before = blobs.way.connections();
+      const before = blobs.proxy.connections();
       // Its buffer may be full when the reset comes: then the break is seen only when it is sent.
       const answer = api.download(upload.id, upload.authToken).catch(() => ({ status: 503 }));
-      await untilTrue(() => blobs.way.connections() > before || blobs.way.connections() > 0);
+      await untilTrue(() => blobs.proxy.connections() > before || blobs.proxy.connections() > 0);
       await sleep(500);
-      blobs.way.reset();
+      blobs.proxy.reset();
       await sleep(300);
       await lock.query('commit');
       expect((await answer).status).toBe(503);
@@ -115,7 +115,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
     const upload = await api.newUpload({}, Buffer.alloc(64 * MiB));
     const download = await readPart(upload.id, upload.authToken, 4 * MiB);
     await sleep(2_500);
-    blobs.way.reset();
+    blobs.proxy.reset();
     await sleep(200);
     const readBytes = await download.rest();
     expect(readBytes).toBeGreaterThan(4 * MiB);
@@ -127,7 +127,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
   test('a recipient who reads gets the download back when the store breaks off early', async () => {
     const upload = await api.newUpload({}, Buffer.alloc(64 * MiB));
     const download = await readPart(upload.id, upload.authToken, MiB);
-    blobs.way.reset();
+    blobs.proxy.reset();
     expect(await download.rest()).toBeLessThan(32 * MiB);
     await untilTrue(async () => (await countOf(upload.id)) === 0);
   }, 30_000);
@@ -135,7 +135,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
   test('after most of the payload it is used, whoever is at fault', async () => {
     const upload = await api.newUpload({}, Buffer.alloc(64 * MiB));
     const download = await readPart(upload.id, upload.authToken, 40 * MiB);
-    blobs.way.reset();
+    blobs.proxy.reset();
     const readBytes = await download.rest();
     await sleep(500);
     if (readBytes < 64 * MiB) expect(await countOf(upload.id)).toBe(1);
@@ -151,10 +151,10 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
     };
     const all = () => Object.values(works).map((work) => work().catch(() => false));
     await Promise.all([...all(), ...all()]); // leaves kept connections behind
-    blobs.way.silence();
+    blobs.proxy.silence();
     const meanwhile = all();
     await sleep(3_000);
-    blobs.way.mend();
+    blobs.proxy.mend();
     const since = performance.now();
     const tookMs = await Promise.all(
       Object.values(works).map(async (work) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshDatabase } from '@mayfly/local-stores/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { breakableWay } from '../infra/breakable-way.ts';
+import { openFaultProxy } from '../infra/fault-proxy.ts';
 import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
 
@@ -9,13 +9,13 @@ import { Api } from '../support/api.ts';
 
 describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let way: Awaited<ReturnType<typeof breakableWay>>;
+  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
   let running: RunningShape;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
     const url = new URL(database.url);
-    way = stack.use(await breakableWay(url.hostname, Number(url.port)));
-    url.port = String(way.port);
+    proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
+    url.port = String(proxy.port);
     running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
   });
   afterAll(() => stack.disposeAsync());
@@ -50,8 +50,8 @@ describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
   test('new connections work: it is well within 15 s', { timeout: 60_000 }, async () => {
     const used = await items();
     await everything(used);
-    way.silence();
-    way.mend();
+    proxy.silence();
+    proxy.mend();
     expect(await secondsUntilWell(used)).toBeLessThan(15);
   });
 
@@ -60,13 +60,13 @@ describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
   }, async () => {
     const used = await items();
     await everything(used);
-    way.silence();
+    proxy.silence();
     const requests: Promise<number[]>[] = [];
     for (let i = 0; i < 4; i++) {
       requests.push(everything(used));
       await sleep(1_500);
     }
-    way.mend();
+    proxy.mend();
     expect(await secondsUntilWell(used)).toBeLessThan(15);
     const statuses = new Set((await Promise.all(requests)).flat());
     expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true);

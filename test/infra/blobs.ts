@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
 import { Client } from 'minio';
-import { breakableWay } from './breakable-way.ts';
+import { openFaultProxy } from './fault-proxy.ts';
 
 /** The blob store of a running service, as tests look at it and break it. */
 export type TestBlobs = AsyncDisposable & {
@@ -66,12 +66,12 @@ function openFiles(pid: number | undefined): string[] {
   });
 }
 
-export type S3TestBlobs = TestBlobs & { way: Awaited<ReturnType<typeof breakableWay>> };
+export type S3TestBlobs = TestBlobs & { proxy: Awaited<ReturnType<typeof openFaultProxy>> };
 
-/** A bucket of its own, reached over a way that can be cut; or somebody else's, which stays. */
+/** A bucket of its own, reached through a proxy that can be cut; or somebody else's, which stays. */
 export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}): Promise<S3TestBlobs> {
   const { hostname, port } = new URL(settings.S3_ENDPOINT);
-  const way = await breakableWay(hostname, Number(port));
+  const proxy = await openFaultProxy(hostname, Number(port));
   const bucket = settings.S3_BUCKET;
   const client = new Client({
     endPoint: hostname,
@@ -92,8 +92,8 @@ export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}
   };
   const names = async () => (await allNames()).filter(isNoMarker);
   return {
-    way,
-    settings: { ...settings, S3_ENDPOINT: `http://127.0.0.1:${way.port}` },
+    proxy,
+    settings: { ...settings, S3_ENDPOINT: `http://127.0.0.1:${proxy.port}` },
     names,
     read,
     async hide(id) {
@@ -103,11 +103,11 @@ export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}
     show: (id) => plant(`${id}.bin`, hidden.get(id) ?? Buffer.alloc(0)),
     remove,
     plant,
-    away: async () => way.cut(),
-    back: async () => way.mend(),
-    openIn: () => way.connections(),
+    away: async () => proxy.cut(),
+    back: async () => proxy.mend(),
+    openIn: () => proxy.connections(),
     async [Symbol.asyncDispose]() {
-      await way[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
       if (!isOwn) return;
       const left = await allNames().catch(() => []); // no service has made the bucket
       if (left.length > 0) await client.removeObjects(bucket, left);

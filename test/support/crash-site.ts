@@ -10,22 +10,22 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { diskBlobs, s3Blobs, type TestBlobs } from '../infra/blobs.ts';
 import { migrateTables, type ServiceProcess, startProcess, stopService, untilReady } from '../infra/shapes.ts';
-import { triggerWay } from '../infra/trigger-way.ts';
+import { openTriggeringProxy } from '../infra/triggering-proxy.ts';
 
 export type BlobKind = 'disk' | 'S3';
 
-/** Stores, with a way to each that a test can watch, and the processes under test on them. */
+/** Stores, with a proxy before each that a test can watch, and the processes under test on them. */
 export async function openCrashSite(kind: BlobKind) {
   await using undo = new AsyncDisposableStack();
   const database = undo.use(await freshDatabase());
   const redis = undo.use(await freshRedis());
   const blobs = undo.use(await (kind === 'disk' ? diskBlobs() : s3Blobs()));
   const direct = new URL(database.url);
-  const toDatabase = undo.use(await triggerWay(direct.hostname, Number(direct.port)));
+  const toDatabase = undo.use(await openTriggeringProxy(direct.hostname, Number(direct.port)));
   const watched = new URL(database.url);
   watched.port = String(toDatabase.port);
   const s3 = blobs.settings.S3_ENDPOINT ? new URL(blobs.settings.S3_ENDPOINT) : undefined;
-  const toBlobs = s3 && undo.use(await triggerWay(s3.hostname, Number(s3.port)));
+  const toBlobs = s3 && undo.use(await openTriggeringProxy(s3.hostname, Number(s3.port)));
   const stores = { DATABASE_URL: watched.href, REDIS_URL: redis.url, DATABASE_POOL_SIZE: '4', ...blobs.settings };
   const settings = { ...stores, ...(toBlobs ? { S3_ENDPOINT: `http://127.0.0.1:${toBlobs.port}` } : {}) };
   await migrateTables({ DATABASE_URL: database.url });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
 import { problemsOfLooks } from './looks.ts';
-import { meddlingWay } from './meddling-way.ts';
+import { openTamperingProxy } from './tampering-proxy.ts';
 import { startWebService } from './web-service.ts';
 
 describe.skipIf(!CHROMIUM)('archives in a browser (needs Chromium, else skipped)', () => {
@@ -91,10 +91,10 @@ describe.skipIf(!CHROMIUM)('archives in a browser (needs Chromium, else skipped)
     ['was changed', { kind: 'flip', at: 400_000 } as const, 'tampered'],
   ])(
     'when an archive %s on its way, only complete files are in the folder, and the page says so',
-    async (_, meddling, code) => {
-      await using way = await meddlingWay(service.baseUrl);
-      const { link } = await send(way.url);
-      way.meddling = meddling;
+    async (_, tampering, code) => {
+      await using proxy = await openTamperingProxy(service.baseUrl);
+      const { link } = await send(proxy.url);
+      proxy.tampering = tampering;
       await using watched = await openReceiver();
       const { page } = watched;
       await page.goto(link);

@@ -4,8 +4,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
-import { meddlingWay } from './meddling-way.ts';
 import { sendFiles, sendNote } from './sending.ts';
+import { openTamperingProxy } from './tampering-proxy.ts';
 import { startWebService } from './web-service.ts';
 
 const CANARY = 'canary-4711-plain';
@@ -24,15 +24,15 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
   });
 
   test('is never the key, the password, a name or a word of what is sent', async () => {
-    await using way = await meddlingWay(service.baseUrl, { records: true });
+    await using proxy = await openTamperingProxy(service.baseUrl, { records: true });
     await using watched = await openPage(browser, {}, (context) =>
       context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker')),
     );
     const { page, requests } = watched;
     const password = `${CANARY}-password`;
     const file = { name: `${CANARY}.txt`, buffer: Buffer.from(`${CANARY} `.repeat(1000)) };
-    const fileLink = await sendFiles(page, way.url, [file], { password });
-    const noteLink = await sendNote(page, way.url, `${CANARY} in a note`);
+    const fileLink = await sendFiles(page, proxy.url, [file], { password });
+    const noteLink = await sendNote(page, proxy.url, `${CANARY} in a note`);
     await page.goto(fileLink);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Unlock' }).click();
@@ -49,7 +49,7 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
 
     const secrets = [fileLink, noteLink].map((link) => link.split('#')[1] ?? 'no key');
     const forbidden = [CANARY, ...secrets, Buffer.from(CANARY).toString('base64').slice(0, 20)];
-    const sent = Buffer.concat(way.sent).toString('latin1');
+    const sent = Buffer.concat(proxy.sent).toString('latin1');
     for (const path of ['/api/upload', '/api/meta/', '/api/note', '/api/password/', '/api/download/', '/view']) {
       expect(sent.includes(path)).toBe(true);
     }
@@ -58,7 +58,7 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
       for (const word of forbidden) expect(output().includes(word)).toBe(false);
     }
     const hosts = new Set(requests.map((text) => new URL(text.split(/\s/)[1] ?? '').host));
-    expect([...hosts]).toEqual([new URL(way.url).host]);
+    expect([...hosts]).toEqual([new URL(proxy.url).host]);
     expect(requests.filter((text) => /"referer":"[^"]/i.test(text))).toEqual([]);
     expect(watched.faults).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningShape } from '../infra/shapes.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
-import { type MeddlingWay, meddlingWay } from './meddling-way.ts';
+import { openTamperingProxy, type TamperingProxy } from './tampering-proxy.ts';
 import { startWebService } from './web-service.ts';
 
 type Way = {
@@ -91,16 +91,16 @@ const CONTENT = Buffer.from(Uint8Array.from({ length: 3_000_000 }, (_, index) =>
 describe.skipIf(!CHROMIUM)('saving a download (needs Chromium, else skipped)', () => {
   let service: RunningShape;
   let browser: Browser;
-  let way: MeddlingWay;
+  let proxy: TamperingProxy;
   let client: MayflyClient;
   beforeAll(async () => {
     [service, browser] = await Promise.all([startWebService('all'), startBrowser()]);
-    way = await meddlingWay(service.baseUrl);
-    client = new MayflyClient({ baseUrl: way.url, transport: nodeTransport() });
+    proxy = await openTamperingProxy(service.baseUrl);
+    client = new MayflyClient({ baseUrl: proxy.url, transport: nodeTransport() });
   });
   afterAll(async () => {
     await browser?.close();
-    await way?.[Symbol.asyncDispose]();
+    await proxy?.[Symbol.asyncDispose]();
     await service?.[Symbol.asyncDispose]();
   });
 
@@ -111,7 +111,7 @@ describe.skipIf(!CHROMIUM)('saving a download (needs Chromium, else skipped)', (
 
   describe.each(WAYS)('as $name', ({ prepare, save }) => {
     test('what was sent arrives', async () => {
-      way.meddling = { kind: 'none' };
+      proxy.tampering = { kind: 'none' };
       await using watched = await openPage(browser, {}, prepare);
       await watched.page.goto(await upload());
       expect((await save(watched.page))?.equals(CONTENT)).toBe(true);
@@ -119,31 +119,31 @@ describe.skipIf(!CHROMIUM)('saving a download (needs Chromium, else skipped)', (
     });
 
     test.each([
-      { what: 'changed in the middle', problem: 'tampered', meddling: { kind: 'flip', at: 1_500_000 } },
-      { what: 'changed in its last byte', problem: 'tampered', meddling: { kind: 'flip', at: -1 } },
-      { what: 'cut short by a broken connection', problem: 'network', meddling: { kind: 'cut', at: 2_000_000 } },
+      { what: 'changed in the middle', problem: 'tampered', tampering: { kind: 'flip', at: 1_500_000 } },
+      { what: 'changed in its last byte', problem: 'tampered', tampering: { kind: 'flip', at: -1 } },
+      { what: 'cut short by a broken connection', problem: 'network', tampering: { kind: 'cut', at: 2_000_000 } },
       {
         what: 'cut short at the end of a segment',
         problem: 'tampered',
-        meddling: { kind: 'shorten', to: 8 + 20 * 65_552 },
+        tampering: { kind: 'shorten', to: 8 + 20 * 65_552 },
       },
-    ] as const)('a payload that was $what is an error and never a file', async ({ problem, meddling }) => {
+    ] as const)('a payload that was $what is an error and never a file', async ({ problem, tampering }) => {
       await using watched = await openPage(browser, {}, prepare);
       const { page } = watched;
       const link = await upload();
       const { size } = await client.getInfo(link);
-      way.meddling = meddling.kind === 'flip' && meddling.at < 0 ? { kind: 'flip', at: size - 1 } : meddling;
+      proxy.tampering = tampering.kind === 'flip' && tampering.at < 0 ? { kind: 'flip', at: size - 1 } : tampering;
       await page.goto(link);
       expect(await save(page)).toBeUndefined();
       await page.locator(`[data-problem=${problem}]`).waitFor();
       // It can be tried again, and then it is whole.
-      way.meddling = { kind: 'none' };
+      proxy.tampering = { kind: 'none' };
       expect((await save(page))?.equals(CONTENT)).toBe(true);
     });
   });
 
   test('a browser without storage of its own keeps the file in memory, and says what it needs', async () => {
-    way.meddling = { kind: 'none' };
+    proxy.tampering = { kind: 'none' };
     await using watched = await openPage(browser, {}, async (context) => {
       await WAYS[2]?.prepare(context);
       await context.route('**/assets/worker-*.js', async (route) => {
@@ -160,19 +160,19 @@ describe.skipIf(!CHROMIUM)('saving a download (needs Chromium, else skipped)', (
   });
 
   test('a browser whose storage is full says so, and hands out nothing', async () => {
-    way.meddling = { kind: 'none' };
+    proxy.tampering = { kind: 'none' };
     await using watched = await openPage(browser, {}, WAYS[2]?.prepare);
     const { page, context } = watched;
     const session = await context.newCDPSession(page);
     await page.goto(await upload());
-    await session.send('Storage.overrideQuotaForOrigin', { origin: way.url, quotaSize: 1_500_000 });
+    await session.send('Storage.overrideQuotaForOrigin', { origin: proxy.url, quotaSize: 1_500_000 });
     expect(await fromList(page)).toBeUndefined();
     await page.locator('[data-problem=no-room]').waitFor();
     expect(watched.faults).toEqual([]);
   });
 
   test('a stopped download leaves no file', async () => {
-    way.meddling = { kind: 'none' };
+    proxy.tampering = { kind: 'none' };
     await using watched = await openPage(browser, {}, WAYS[0]?.prepare);
     const { page } = watched;
     const link = await upload();

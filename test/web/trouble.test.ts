@@ -7,8 +7,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningShape, stopService, untilHealthy } from '../infra/shapes.ts';
 import { CHROMIUM, openPage, startBrowser } from './browser.ts';
-import { type MeddlingWay, meddlingWay } from './meddling-way.ts';
 import { chooseFiles, shownLink } from './sending.ts';
+import { openTamperingProxy, type TamperingProxy } from './tampering-proxy.ts';
 import { startWebService } from './web-service.ts';
 
 const CONTENT = Buffer.alloc(20_000_000, 'an upload that meets trouble. ');
@@ -16,15 +16,15 @@ const CONTENT = Buffer.alloc(20_000_000, 'an upload that meets trouble. ');
 describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else skipped)', () => {
   let service: RunningShape;
   let browser: Browser;
-  let way: MeddlingWay;
+  let proxy: TamperingProxy;
   let folder: Awaited<ReturnType<typeof freshFolder>>;
   let large: string;
   let baseUrl: string;
   let client: MayflyClient;
   beforeAll(async () => {
     [service, browser] = await Promise.all([startWebService('all'), startBrowser()]);
-    way = await meddlingWay(service.baseUrl);
-    baseUrl = way.url;
+    proxy = await openTamperingProxy(service.baseUrl);
+    baseUrl = proxy.url;
     folder = await freshFolder();
     large = join(folder.path, 'large.bin');
     await writeFile(large, CONTENT);
@@ -32,17 +32,17 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
   });
   afterAll(async () => {
     await browser?.close();
-    await way?.[Symbol.asyncDispose]();
+    await proxy?.[Symbol.asyncDispose]();
     await folder?.[Symbol.asyncDispose]();
     await service?.[Symbol.asyncDispose]();
   });
 
-  /** Begins an upload and returns when the service has some of it: the way is slow enough to break it then. */
+  /** Begins an upload and returns when the service has some of it: the proxy is slow enough to break it then. */
   async function beginUpload(page: Page) {
     const before = await service.blobs.names();
     await page.goto(baseUrl);
     await page.setInputFiles('[data-pick=files]', large);
-    way.uploadBytesPerSec = 6_000_000;
+    proxy.uploadBytesPerSec = 6_000_000;
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     await untilBegun(before);
   }
@@ -66,12 +66,12 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
     await using watched = await openPage(browser);
     const { page } = watched;
     await beginUpload(page);
-    way.cut();
+    proxy.cut();
     await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor();
     // Still away: the next try fails in the same way.
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor();
-    way.mend();
+    proxy.mend();
     await page.getByRole('button', { name: 'Try again' }).click();
     await expectArrived(page);
     expect(watched.faults).toEqual([]);
@@ -81,9 +81,9 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
     await using watched = await openPage(browser);
     const { page } = watched;
     await beginUpload(page);
-    way.cut();
+    proxy.cut();
     await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor();
-    way.mend();
+    proxy.mend();
     await page.evaluate(() => dispatchEvent(new Event('online')));
     await expectArrived(page);
     expect(watched.faults).toEqual([]);
@@ -97,7 +97,7 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
     await beginUpload(page);
     await stopService(one, 'SIGKILL');
     await page.getByRole('button', { name: 'Try again' }).waitFor();
-    way.uploadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy.uploadBytesPerSec = Number.POSITIVE_INFINITY;
     one.restart();
     await untilHealthy(one, service.baseUrl);
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -108,7 +108,7 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
   test('a description whose answer was lost is not sent twice', async () => {
     await using watched = await openPage(browser);
     const { page } = watched;
-    way.uploadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy.uploadBytesPerSec = Number.POSITIVE_INFINITY;
     await page.goto(baseUrl);
     await chooseFiles(page, [{ name: 'a.txt', buffer: Buffer.from('small') }]);
     let tries = 0;
@@ -151,7 +151,7 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
     const before = await service.blobs.names();
     await page.goto(baseUrl);
     await page.setInputFiles('[data-pick=files]', large);
-    way.uploadBytesPerSec = 6_000_000;
+    proxy.uploadBytesPerSec = 6_000_000;
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     await untilBegun(before);
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -165,7 +165,7 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
   test('the link is shown even if the connection goes with its last byte', async () => {
     await using watched = await openPage(browser);
     const { page } = watched;
-    way.uploadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy.uploadBytesPerSec = Number.POSITIVE_INFINITY;
     await page.goto(baseUrl);
     await chooseFiles(page, [{ name: 'a.txt', buffer: Buffer.from('small') }]);
     await page.route('**/api/meta/*', async (route) => {
@@ -181,7 +181,7 @@ describe.skipIf(!CHROMIUM)('an upload that meets trouble (needs Chromium, else s
   test('a page that cannot learn the limits says so, and can ask again', async () => {
     await using watched = await openPage(browser);
     const { page } = watched;
-    way.uploadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy.uploadBytesPerSec = Number.POSITIVE_INFINITY;
     let isAway = true;
     await page.route('**/api/config', (route) => (isAway ? route.abort() : route.continue()));
     await page.goto(baseUrl);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { freePort } from '@mayfly/local-stores/ports';
-import { startS3StandIn } from '@mayfly/local-stores/s3-stand-in';
+import { startS3Fake } from '@mayfly/local-stores/s3-fake';
 import { ConfigError } from '@mayfly/shared/config';
 import { Unavailable } from '@mayfly/shared/errors';
 import { pino } from 'pino';
@@ -25,14 +25,14 @@ async function* pieces(count: number) {
 }
 
 const stack = new AsyncDisposableStack();
-const standIn = stack.use(await startS3StandIn());
+const fake = stack.use(await startS3Fake());
 const config = {
-  S3_ENDPOINT: standIn.url,
+  S3_ENDPOINT: fake.url,
   S3_REGION: 'us-east-1',
   S3_BUCKET: 'payloads',
   S3_PATH_STYLE: 'true' as const,
-  S3_ACCESS_KEY: standIn.accessKey,
-  S3_SECRET_KEY: standIn.secretKey,
+  S3_ACCESS_KEY: fake.accessKey,
+  S3_SECRET_KEY: fake.secretKey,
 };
 const blobs = stack.use(openS3Blobs(config, patience));
 await blobs.create();
@@ -40,9 +40,9 @@ await blobs.create();
 afterAll(() => stack.disposeAsync());
 
 beforeEach(() => {
-  standIn.fault = () => undefined;
-  standIn.isPublic = false;
-  standIn.undeletable.clear();
+  fake.fault = () => undefined;
+  fake.isPublic = false;
+  fake.undeletable.clear();
 });
 
 const listed = async () => {
@@ -70,7 +70,7 @@ describe('a store that fails', () => {
     ['breaks off', 'cut' as const],
   ])('in an upload: %s: Unavailable, nothing is stored, and the sender is not cut off', async (_, fault) => {
     const before = await listed();
-    standIn.fault = ({ method }) => (method === 'PUT' ? fault : undefined);
+    fake.fault = ({ method }) => (method === 'PUT' ? fault : undefined);
     let isDestroyed = false;
     const body = {
       async *[Symbol.asyncIterator]() {
@@ -82,7 +82,7 @@ describe('a store that fails', () => {
     };
     await expect(blobs.put(randomUUID(), body, 20 * MiB, never)).rejects.toBeInstanceOf(Unavailable);
     expect(isDestroyed).toBe(false);
-    standIn.fault = () => undefined;
+    fake.fault = () => undefined;
     expect(await listed()).toEqual(before);
   });
 
@@ -91,37 +91,37 @@ describe('a store that fails', () => {
     ['answers 503', 503],
   ])('before a download: %s: Unavailable', async (_, fault) => {
     const id = await stored(1);
-    standIn.fault = () => fault;
+    fake.fault = () => fault;
     await expect(blobs.open(id)).rejects.toBeInstanceOf(Unavailable);
   });
 
   test('in a download: the stream fails, it does not end early', async () => {
     const id = await stored(4);
-    standIn.fault = ({ method }) => (method === 'GET' ? 'cut' : undefined);
+    fake.fault = ({ method }) => (method === 'GET' ? 'cut' : undefined);
     await expect(buffer(await opened(id))).rejects.toThrow();
   });
 
   test('at a delete: the ids come back, to be tried again', async () => {
     const ids = [await stored(1), await stored(1)];
-    standIn.undeletable.add(`${ids[0]}.bin`);
+    fake.undeletable.add(`${ids[0]}.bin`);
     expect(await blobs.delete(ids)).toEqual([ids[0]]);
-    standIn.undeletable.clear();
-    standIn.fault = () => 'silence';
+    fake.undeletable.clear();
+    fake.fault = () => 'silence';
     expect(await blobs.delete(ids)).toEqual(ids);
-    standIn.fault = () => undefined;
+    fake.fault = () => undefined;
     expect(await blobs.delete(ids)).toEqual([]);
   });
 
   test('at a listing: Unavailable, not a short list', async () => {
     await stored(1);
-    standIn.fault = ({ query }) => (query.has('list-type') ? 500 : undefined);
+    fake.fault = ({ query }) => (query.has('list-type') ? 500 : undefined);
     await expect(listed()).rejects.toBeInstanceOf(Unavailable);
   });
 
   test('is noticed by the check', async () => {
-    standIn.fault = () => 'silence';
+    fake.fault = () => 'silence';
     await expect(blobs.check()).rejects.toBeInstanceOf(Unavailable);
-    standIn.fault = () => undefined;
+    fake.fault = () => undefined;
     await expect(blobs.check()).resolves.toBeUndefined();
   });
 });
@@ -130,10 +130,10 @@ test('a reader that leaves ends the connection to the store', async () => {
   const id = await stored(40);
   const payload = await opened(id);
   await once(payload, 'readable');
-  expect(standIn.open).toBe(1);
+  expect(fake.open).toBe(1);
   payload.destroy();
   await once(payload, 'close');
-  await expect.poll(() => standIn.open).toBe(0);
+  await expect.poll(() => fake.open).toBe(0);
 });
 
 test('a reader that is slow slows the store down', async () => {
@@ -160,7 +160,7 @@ describe('a bucket', () => {
   });
 
   test('that strangers can read prevents the start', async () => {
-    standIn.isPublic = true;
+    fake.isPublic = true;
     await expect(pairedWith(inBucket('open-to-all'))).rejects.toThrow(ConfigError);
   });
 
@@ -176,12 +176,12 @@ describe('a bucket', () => {
   });
 
   test('that is away at the start is used as soon as it is there', async () => {
-    standIn.fault = () => 503;
+    fake.fault = () => 503;
     await using store = await pairedWith(inBucket('late'));
     const id = randomUUID();
     await expect(store.check()).rejects.toBeInstanceOf(Unavailable);
     await expect(store.put(id, pieces(1), MiB, never)).rejects.toBeInstanceOf(Unavailable);
-    standIn.fault = () => undefined;
+    fake.fault = () => undefined;
     await store.put(id, pieces(1), MiB, never);
     await expect(store.check()).resolves.toBeUndefined();
   });

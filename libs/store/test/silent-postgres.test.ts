@@ -4,7 +4,7 @@ import { freshDatabase } from '@mayfly/local-stores/testing';
 import { Unavailable } from '@mayfly/shared/errors';
 import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import { breakableWay } from '../../../test/infra/breakable-way.ts';
+import { openFaultProxy } from '../../../test/infra/fault-proxy.ts';
 import { migrate, openDatabase } from '../src/postgres/database.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 
@@ -12,14 +12,14 @@ import { postgresUploads } from '../src/postgres/uploads.ts';
 
 const logger = pino({ level: 'silent' });
 
-let way: Awaited<ReturnType<typeof breakableWay>>;
+let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
 let uploads: ReturnType<typeof postgresUploads>;
 beforeEach(async () => {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await freshDatabase());
   const url = new URL(database.url);
-  way = stack.use(await breakableWay(url.hostname, Number(url.port)));
-  url.port = String(way.port);
+  proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
+  url.port = String(proxy.port);
   const db = stack.adopt(openDatabase({ DATABASE_URL: url.href, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
     open.destroy(),
   );
@@ -57,9 +57,9 @@ test('old connections are silent, new ones work: the first calls fail, then all 
   timeout: 60_000,
 }, async () => {
   await manyCalls();
-  expect(way.connections()).toBe(5);
-  way.silence();
-  way.mend();
+  expect(proxy.connections()).toBe(5);
+  proxy.silence();
+  proxy.mend();
   expect(await untilWell(40_000)).toBeLessThan(12_000);
   const began = performance.now();
   const answers = await manyCalls();
@@ -69,7 +69,7 @@ test('old connections are silent, new ones work: the first calls fail, then all 
 
 test('new connections are silent, too: all goes on soon after they work again', { timeout: 60_000 }, async () => {
   await manyCalls();
-  way.silence();
+  proxy.silence();
   let isOver = false;
   const load = (async () => {
     while (!isOver) {
@@ -78,7 +78,7 @@ test('new connections are silent, too: all goes on soon after they work again', 
     }
   })();
   await sleep(7_000);
-  way.mend();
+  proxy.mend();
   expect(await untilWell(40_000)).toBeLessThan(14_000);
   isOver = true;
   await load;

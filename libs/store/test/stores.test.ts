@@ -17,7 +17,7 @@ import { noteCeilingContract, uploadCeilingContract } from './contract-ceilings.
 import { notesContract } from './contract-notes.ts';
 import { uploadsContract } from './contract-uploads.ts';
 
-// Every store keeps the same promises; the stand-ins of unit tests are held to those of the real ones.
+// Every store keeps the same promises; the fakes of unit tests are held to those of the real ones.
 
 const logger = pino({ level: 'silent' });
 

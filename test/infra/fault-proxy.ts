@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from '@mayfly/local-stores/ports';
 
-/** A way to a server that a test can cut, silence and mend: what is shared by all tests is never stopped for one. */
-export async function breakableWay(host: string, port: number) {
+/** A proxy before a server that a test can cut, silence and mend: what is shared by all tests is never stopped for one. */
+export async function openFaultProxy(host: string, port: number) {
   const open = new Set<Socket>();
   let isCut = false;
   let isSilent = false;
@@ -55,7 +55,7 @@ export async function breakableWay(host: string, port: number) {
     connections: () => open.size / 2,
     /**
      * As when a node is lost: no connection ends, and on none that is open now a byte passes ever again. New ones are
-     * taken and stay silent until the way is mended.
+     * taken and stay silent until the proxy is mended.
      */
     silence: () => {
       isSilent = true;

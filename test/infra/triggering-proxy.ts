@@ -4,10 +4,10 @@ import { freePort } from '@mayfly/local-stores/ports';
 export type Moment = 'before' | 'after';
 
 /**
- * A way to a store on which something happens the moment a request with a certain text passes: `before` it reaches the
+ * A proxy before a store at which something happens the moment a request with a certain text passes: `before` it reaches the
  * store, or `after` the store has answered and before the asker learns it. Nothing passes from then on, on that connection.
  */
-export async function triggerWay(host: string, port: number) {
+export async function openTriggeringProxy(host: string, port: number) {
   let armed: { text: string; moment: Moment; act: () => void } | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {

@@ -5,7 +5,7 @@ import { Transform } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What happens to the body of a download on its way. */
-type Meddling =
+type Tampering =
   | { kind: 'none' }
   /** One bit of one byte. */
   | { kind: 'flip'; at: number }
@@ -14,9 +14,9 @@ type Meddling =
   /** A well-formed answer of so many bytes. */
   | { kind: 'shorten'; to: number };
 
-export type MeddlingWay = AsyncDisposable & {
+export type TamperingProxy = AsyncDisposable & {
   url: string;
-  meddling: Meddling;
+  tampering: Tampering;
   /** How fast bodies go to the service. */
   uploadBytesPerSec: number;
   /** Everything that clients have sent through it, as bytes: addresses, headers and bodies. Only if asked for. */
@@ -27,23 +27,23 @@ export type MeddlingWay = AsyncDisposable & {
 };
 
 /** A proxy in front of a service that does to transfers what no service does. */
-export async function meddlingWay(serviceUrl: string, { records = false } = {}): Promise<MeddlingWay> {
-  const way = { url: '', meddling: { kind: 'none' } as Meddling, uploadBytesPerSec: Number.POSITIVE_INFINITY };
+export async function openTamperingProxy(serviceUrl: string, { records = false } = {}): Promise<TamperingProxy> {
+  const proxy = { url: '', tampering: { kind: 'none' } as Tampering, uploadBytesPerSec: Number.POSITIVE_INFINITY };
   let isCut = false;
   const sent: Buffer[] = [];
   const server = createServer((incoming, response) => {
     const { method = 'GET', headers, url = '' } = incoming;
     // A connection of its own: one that was kept may be closed by its other end just now.
     const outgoing = request(`${serviceUrl}${url}`, { method, headers, agent: false }, (answer) => {
-      const { meddling } = way;
-      if (!url.startsWith('/api/download/') || meddling.kind === 'none') {
+      const { tampering } = proxy;
+      if (!url.startsWith('/api/download/') || tampering.kind === 'none') {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
         return;
       }
-      const length = meddling.kind === 'shorten' ? { 'content-length': String(meddling.to) } : {};
+      const length = tampering.kind === 'shorten' ? { 'content-length': String(tampering.to) } : {};
       response.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...length });
-      answer.pipe(meddle(meddling, () => response.destroy())).pipe(response);
+      answer.pipe(tamper(tampering, () => response.destroy())).pipe(response);
     });
     outgoing.on('error', () => response.destroy());
     if (records) {
@@ -52,13 +52,13 @@ export async function meddlingWay(serviceUrl: string, { records = false } = {}):
     }
     incoming.on('error', () => outgoing.destroy());
     incoming.on('close', () => !incoming.complete && outgoing.destroy());
-    incoming.pipe(throttle(() => way.uploadBytesPerSec)).pipe(outgoing);
+    incoming.pipe(throttle(() => proxy.uploadBytesPerSec)).pipe(outgoing);
   });
   server.on('connection', (socket) => isCut && socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  way.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
-  return Object.assign(way, {
+  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
+  return Object.assign(proxy, {
     sent,
     cut() {
       isCut = true;
@@ -84,17 +84,17 @@ function throttle(bytesPerSec: () => number): Transform {
   });
 }
 
-function meddle(meddling: Meddling, cut: () => void): Transform {
+function tamper(tampering: Tampering, cut: () => void): Transform {
   let passed = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const from = passed;
       passed += chunk.length;
-      if (meddling.kind === 'flip' && meddling.at >= from && meddling.at < passed) {
-        chunk[meddling.at - from] = (chunk[meddling.at - from] ?? 0) ^ 1;
+      if (tampering.kind === 'flip' && tampering.at >= from && tampering.at < passed) {
+        chunk[tampering.at - from] = (chunk[tampering.at - from] ?? 0) ^ 1;
       }
-      if (meddling.kind === 'cut' && passed >= meddling.at) return cut();
-      done(null, meddling.kind === 'shorten' ? chunk.subarray(0, Math.max(meddling.to - from, 0)) : chunk);
+      if (tampering.kind === 'cut' && passed >= tampering.at) return cut();
+      done(null, tampering.kind === 'shorten' ? chunk.subarray(0, Math.max(tampering.to - from, 0)) : chunk);
     },
   });
 }

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 /** What the next requests meet instead of an answer: silence, a status, or a connection that is cut half way. */
 export type Fault = 'silence' | 'cut' | number;
 
-export type S3StandIn = AsyncDisposable & {
+export type S3Fake = AsyncDisposable & {
   url: string;
   accessKey: string;
   secretKey: string;
@@ -30,10 +30,10 @@ const PAGE = 1_000;
  * As much of an S3 server as Mayfly uses, in this process: objects are files, a PUT is all or nothing. It asks for the
  * right access key and does not compute signatures, which a real server is there to check.
  */
-export async function startS3StandIn(): Promise<S3StandIn> {
+export async function startS3Fake(): Promise<S3Fake> {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-s3-'));
   const buckets = new Set<string>();
-  const accessKey = 'stand-in-key';
+  const accessKey = 'fake-key';
   let partials = 0;
 
   const pathOf = (bucket: string, key: string) => join(folder, encodeURIComponent(`${bucket}/${key}`));
@@ -53,11 +53,11 @@ export async function startS3StandIn(): Promise<S3StandIn> {
     const { pathname, searchParams: query } = new URL(url, 'http://s3');
     const [, bucket = '', ...rest] = decodeURIComponent(pathname).split('/');
     const key = rest.join('/');
-    const fault = standIn.fault({ method, key, query });
+    const fault = fake.fault({ method, key, query });
     if (fault === 'silence') return;
     if (typeof fault === 'number') return fail(response, fault, 'InternalError');
     const signed = request.headers.authorization ?? query.get('X-Amz-Credential') ?? '';
-    if (!signed.includes(`${accessKey}/`) && !(standIn.isPublic && method === 'GET')) {
+    if (!signed.includes(`${accessKey}/`) && !(fake.isPublic && method === 'GET')) {
       return fail(response, 403, 'AccessDenied');
     }
     if (key !== '') return object(request, response, { method, bucket, key, fault });
@@ -77,9 +77,9 @@ export async function startS3StandIn(): Promise<S3StandIn> {
       await rm(path, { force: true });
       return void response.writeHead(204).end();
     }
-    standIn.open += 1;
+    fake.open += 1;
     response.once('close', () => {
-      standIn.open -= 1;
+      fake.open -= 1;
     });
     if (method === 'PUT') {
       const partial = join(folder, `partial-${partials++}`);
@@ -108,8 +108,8 @@ export async function startS3StandIn(): Promise<S3StandIn> {
 
   async function bulkDelete(request: IncomingMessage, response: ServerResponse, bucket: string) {
     const keys = [...(await text(request)).matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => key);
-    for (const key of keys) if (!standIn.undeletable.has(key)) await rm(pathOf(bucket, key), { force: true });
-    const refused = keys.filter((key) => standIn.undeletable.has(key));
+    for (const key of keys) if (!fake.undeletable.has(key)) await rm(pathOf(bucket, key), { force: true });
+    const refused = keys.filter((key) => fake.undeletable.has(key));
     const errors = refused.map((key) => `<Error><Key>${key}</Key><Code>InternalError</Code></Error>`).join('');
     response.writeHead(200, { 'content-type': 'application/xml' }).end(`<DeleteResult>${errors}</DeleteResult>`);
   }
@@ -133,10 +133,10 @@ export async function startS3StandIn(): Promise<S3StandIn> {
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // a TCP server
-  const standIn: S3StandIn = {
+  const fake: S3Fake = {
     url: `http://127.0.0.1:${port}`,
     accessKey,
-    secretKey: 'stand-in-secret',
+    secretKey: 'fake-secret',
     fault: () => undefined,
     isPublic: false,
     undeletable: new Set(),
@@ -147,7 +147,7 @@ export async function startS3StandIn(): Promise<S3StandIn> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-  return standIn;
+  return fake;
 }
 
 function fail(response: ServerResponse, status: number, code: string) {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { claimFolder } from '@mayfly/local-stores/claim';
 import { findRedis } from '@mayfly/local-stores/find-redis';
+import { ownFolder } from '@mayfly/local-stores/own-folder';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { startRedis } from '@mayfly/local-stores/redis';
@@ -38,8 +38,8 @@ async function main() {
   checkFolder(dataDir);
   const reserve = openReserve(dataDir);
   if (reserve.releaseAll()) say('The disk is full: what was kept in reserve on it is used for the start.');
-  const claim = await claimFolder(dataDir, 'Mayfly');
-  stack.defer(() => claim.release());
+  const owned = await ownFolder(dataDir, 'Mayfly');
+  stack.defer(() => owned.release());
   env.HOST ||= LOOPBACK; // whoever tries it out has not decided to serve others
   const address = await checkPort(env);
   say(reach(env.HOST));
@@ -95,7 +95,7 @@ async function main() {
 
   stack.use(publishStores(dataDir, env));
   const app = stack.use(startApp(join(root, 'services/all/src/main.ts'), env));
-  claim.serverIs(app.pid);
+  owned.serverIs(app.pid);
   const ended = app.exited.then((how) => `Mayfly ${how}`);
 
   say('Starting Mayfly ...'); // its log goes on from here

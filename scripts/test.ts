@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { stopServersBelow } from '@mayfly/local-stores/claim';
+import { stopServersBelow } from '@mayfly/local-stores/own-folder';
 import type { Counts } from '../test/infra/counts-reporter.ts';
 import { say } from './progress.ts';
 

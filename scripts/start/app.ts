@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { guard } from '@mayfly/local-stores/guardian';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { identify, stopProcess } from '@mayfly/local-stores/process-identity';
+import { startWatchdog } from '@mayfly/local-stores/watchdog';
 import { ALLOCATION, NODE_ARGS } from '@mayfly/shared/run-options';
 import { drainSettings } from '@mayfly/shared/settings';
 
@@ -36,7 +36,7 @@ export function startApp(entry: string, env: NodeJS.ProcessEnv): RunningApp {
     child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`));
   });
   const pid = child.pid ?? 0; // without a number there is an error event, and `exited` tells
-  const guardian = guard(pid);
+  const watchdog = startWatchdog(pid);
   const identity = identify(pid);
   return {
     pid,
@@ -48,7 +48,7 @@ export function startApp(entry: string, env: NodeJS.ProcessEnv): RunningApp {
           ['SIGTERM', drainMs(env)],
           ['SIGKILL', 5_000],
         ]);
-      guardian.dismiss();
+      watchdog.dismiss();
     },
   };
 }

@@ -13,7 +13,7 @@ export type StopRequest = {
 
 /**
  * Listens for the wish to stop: SIGINT, SIGTERM, SIGHUP, or the end of the process that started this one. A second
- * signal ends everything at once; the guardians of the stores then stop them.
+ * signal ends everything at once; the watchdogs of the stores then stop them.
  */
 export function stopRequest(parent?: number): StopRequest {
   const controller = new AbortController();

@@ -36,7 +36,7 @@ async function containers(): Promise<typeof PROCESSES> {
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const { env } = process;
-  // npm test was killed: nobody waits for the result. The stores' guardians clean up.
+  // npm test was killed: nobody waits for the result. The stores' watchdogs clean up.
   process.once('disconnect', () => process.exit(1));
   process.channel?.unref(); // listening alone must not keep vitest alive
   const ways = ['', 'processes', 'containers'];

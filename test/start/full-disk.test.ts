@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stopServersBelow } from '@mayfly/local-stores/claim';
+import { stopServersBelow } from '@mayfly/local-stores/own-folder';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { unusedPort } from '../infra/shapes.ts';

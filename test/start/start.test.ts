@@ -108,7 +108,7 @@ describe.skipIf(process.platform !== 'linux')('npm start (its processes are look
     if (ownAddress) expect(await canConnect(ownAddress, port)).toBe(false);
     else console.log('no address but loopback: not tried from outside');
 
-    const own = runningBelow(folder?.path ?? '').filter(({ command }) => /scripts\/|guardian/.test(command));
+    const own = runningBelow(folder?.path ?? '').filter(({ command }) => /scripts\/|watchdog/.test(command));
     const rssMiB = own.reduce((sum, seen) => sum + seen.rssMiB, 0);
     console.log(`supervisors: ${rssMiB.toFixed(0)} MiB resident in ${own.length} processes`);
     expect(own.filter(({ command }) => command.includes('scripts/'))).toHaveLength(1);

@@ -5,9 +5,9 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from './find-program.ts';
-import { guard } from './guardian.ts';
 import { freePort, onFreePort } from './ports.ts';
 import { startServer } from './server-process.ts';
+import { startWatchdog } from './watchdog.ts';
 
 export type LocalMinio = AsyncDisposable & {
   url: string;
@@ -53,8 +53,8 @@ export async function startMinio(program: string): Promise<LocalMinio> {
       ready: /^API: http/,
     }),
   }));
-  const guardian = guard(server.pid, folder);
-  undo.defer(() => guardian.dismiss());
+  const watchdog = startWatchdog(server.pid, folder);
+  undo.defer(() => watchdog.dismiss());
   undo.defer(() =>
     server.stop([
       ['SIGCONT', 0],

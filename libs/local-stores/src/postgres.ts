@@ -16,12 +16,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { claimFolder } from './claim.ts';
-import { guard } from './guardian.ts';
+import { ownFolder } from './own-folder.ts';
 import { onFreePort } from './ports.ts';
 import { choosePlace, type Place } from './postgres-place.ts';
 import { CannotStart } from './problem.ts';
 import { startServer } from './server-process.ts';
+import { startWatchdog } from './watchdog.ts';
 
 export type LocalPostgres = AsyncDisposable & {
   url: string;
@@ -59,17 +59,17 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
   if (temporary) undo.defer(() => rmSync(temporary, { recursive: true, force: true }));
   const place = choosePlace(options.dataDir ?? temporary ?? '', options.say ?? (() => {}));
   if (temporary) undo.defer(() => rmSync(place.folder, { recursive: true, force: true }));
-  const claim = await claimFolder(place.folder, 'PostgreSQL');
-  undo.defer(() => claim.release());
+  const owned = await ownFolder(place.folder, 'PostgreSQL');
+  undo.defer(() => owned.release());
 
   const password = await createCluster(place, options);
   const { server, port } = await onFreePort(
     async (port) => ({ port, server: await run(place, port, options) }),
     options.port,
   );
-  claim.serverIs(server.pid);
-  const guardian = guard(server.pid, temporary && place.folder);
-  undo.defer(() => guardian.dismiss());
+  owned.serverIs(server.pid);
+  const watchdog = startWatchdog(server.pid, temporary && place.folder);
+  undo.defer(() => watchdog.dismiss());
   // Fast shutdown: open transactions are rolled back, nothing that was committed is lost.
   undo.defer(() =>
     server.stop([
@@ -133,7 +133,7 @@ async function run(place: Place, port: number, { dataDir, maxConnections = 100, 
     'timezone=UTC',
     ...(dataDir === undefined ? THROW_AWAY : logSizes(place.folder)),
   ];
-  // The folder is claimed and no server of it runs, so the file is stale. Its number may belong to another process by
+  // The folder is ours and no server of it runs, so the file is stale. Its number may belong to another process by
   // now, and PostgreSQL would then refuse to start.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   const args = ['-D', cluster, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];

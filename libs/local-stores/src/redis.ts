@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { claimFolder } from './claim.ts';
 import { findRedis, type RedisProgram } from './find-redis.ts';
-import { guard } from './guardian.ts';
+import { ownFolder } from './own-folder.ts';
 import { onFreePort } from './ports.ts';
 import { startServer } from './server-process.ts';
+import { startWatchdog } from './watchdog.ts';
 
 export type LocalRedis = AsyncDisposable & {
   url: string;
@@ -18,7 +18,7 @@ export type LocalRedis = AsyncDisposable & {
 };
 
 export type RedisOptions = {
-  /** Its working folder, claimed while it runs. Nothing is written there: all is in memory. Without it a throw-away. */
+  /** Its working folder, owned while it runs. Nothing is written there: all is in memory. Without it a throw-away. */
   dataDir?: string | undefined;
   /** A free one unless given. */
   port?: number | undefined;
@@ -35,8 +35,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis
   const temporary = options.dataDir === undefined ? mkdtempSync(join(tmpdir(), 'mayfly-redis-')) : undefined;
   if (temporary) undo.defer(() => rmSync(temporary, { recursive: true, force: true }));
   const folder = resolve(options.dataDir ?? temporary ?? '');
-  const claim = await claimFolder(folder, 'Redis');
-  undo.defer(() => claim.release());
+  const owned = await ownFolder(folder, 'Redis');
+  undo.defer(() => owned.release());
   forgetWhatWasKept(folder);
 
   const password = options.password ?? randomBytes(24).toString('hex');
@@ -46,9 +46,9 @@ export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis
     const start = { name: 'Redis', command: path, args: ['-'], env: { PATH: process.env.PATH, LC_ALL: 'C' }, input };
     return { port, server: await startServer({ ...start, onLog: options.onLog }) };
   }, options.port);
-  claim.serverIs(server.pid);
-  const guardian = guard(server.pid, temporary);
-  undo.defer(() => guardian.dismiss());
+  owned.serverIs(server.pid);
+  const watchdog = startWatchdog(server.pid, temporary);
+  undo.defer(() => watchdog.dismiss());
   undo.defer(() =>
     server.stop([
       ['SIGCONT', 0],

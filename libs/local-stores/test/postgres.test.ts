@@ -89,7 +89,7 @@ test('the server stops when its starter is killed, and the next start finds the 
 test('a server that was left running is stopped by the next start', async () => {
   await using folder = await freshFolder();
   const { child, server } = await startElsewhere(folder.path);
-  // Stopped, it does not hear the guardian: as after a guardian's own death.
+  // Stopped, it does not hear the watchdog: as after a watchdog's own death.
   process.kill(server.pid, 'SIGSTOP');
   child.kill('SIGKILL');
   await once(child, 'exit');

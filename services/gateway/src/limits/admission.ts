@@ -18,7 +18,7 @@ export type Guard = {
 };
 
 /** What a request asks for besides its place in the window. Keys are HMACs already. */
-export type Claims = {
+export type Demands = {
   /** The log of the client's requests; without it the request has its place already. */
   rate?: Name;
   /** Whether the new names count, should neither exist. */

@@ -2,7 +2,7 @@ import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { limitSettings } from '../settings.ts';
-import type { Admission, Claims, Limits } from './admission.ts';
+import type { Admission, Demands, Limits } from './admission.ts';
 import { Attempts } from './attempts.ts';
 import { breaker } from './breaker.ts';
 import { clientOf, networksOf } from './client-address.ts';
@@ -108,14 +108,14 @@ export function requestLimits(options: {
       const naming = found instanceof Promise ? await found : found;
       const ofClient = naming.pseudonymOf(client);
       const attempt = isGuarded ? attempts.begin({ networks, item, ofClient, naming, time }) : undefined;
-      const claims: Claims = {
+      const demands: Demands = {
         rate: nameFrom('mayfly:rate:', ofClient),
         isSwitched: naming.isSwitched,
         ...(quota ? { quota } : {}),
         ...(attempt ? { guard: attempt.guard } : {}),
       };
-      let admission = await decide(claims);
-      if (admission.mustWait) admission = await whenSettled(admission, claims, attempt?.place);
+      let admission = await decide(demands);
+      if (admission.mustWait) admission = await whenSettled(admission, demands, attempt?.place);
       const isAdmitted =
         !admission.isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0 && !admission.mustWait;
       if (attempt && !isAdmitted) attempts.drop(attempt);
@@ -130,7 +130,7 @@ export function requestLimits(options: {
     },
   };
 
-  async function giveBack({ key, bytes }: NonNullable<Claims['quota']>, { keptBy }: Admission) {
+  async function giveBack({ key, bytes }: NonNullable<Demands['quota']>, { keptBy }: Admission) {
     try {
       await (keptBy === 'redis' ? shared : memory).giveBack(key, bytes);
     } catch (err) {
@@ -139,7 +139,7 @@ export function requestLimits(options: {
   }
 
   /** A request whose attempt depends on those that are under way waits for them, with its place in the window. */
-  async function whenSettled(first: Admission, { rate: _, ...others }: Claims, place = ''): Promise<Admission> {
+  async function whenSettled(first: Admission, { rate: _, ...others }: Demands, place = ''): Promise<Admission> {
     const later = await waiting.wait(place, async () => {
       const admission = await decide(others);
       return admission.mustWait ? undefined : admission;
@@ -148,11 +148,11 @@ export function requestLimits(options: {
   }
 
   /** All replicas together, or without Redis each by itself. */
-  async function decide(claims: Claims): Promise<Admission> {
+  async function decide(demands: Demands): Promise<Admission> {
     try {
-      return await shared.decide(claims);
+      return await shared.decide(demands);
     } catch {
-      return memory.decide(claims); // the breaker has said that Redis is away
+      return memory.decide(demands); // the breaker has said that Redis is away
     }
   }
 }

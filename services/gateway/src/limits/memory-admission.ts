@@ -1,4 +1,4 @@
-import { Admission, type Claims, type Decision, type Guard, type Limits, type Name } from './admission.ts';
+import { Admission, type Decision, type Demands, type Guard, type Limits, type Name } from './admission.ts';
 
 /** Most of each kind that is remembered; the one that came first is forgotten for a new one. */
 const MAX_KEYS = 10_000;
@@ -21,7 +21,7 @@ export class MemoryAdmission {
     this.#now = now;
   }
 
-  decide({ rate, isSwitched, quota, guard }: Claims): Admission {
+  decide({ rate, isSwitched, quota, guard }: Demands): Admission {
     const { max, windowMs, quotaBytes } = this.#limits;
     const now = this.#now();
     const decided = (...decision: Decision) => new Admission('memory', this.#limits, decision);

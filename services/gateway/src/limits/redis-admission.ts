@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from '@mayfly/shared/redis';
-import { Admission, type Claims, type Decision, type Guard, type Limits } from './admission.ts';
+import { Admission, type Decision, type Demands, type Guard, type Limits } from './admission.ts';
 import type { Breaker } from './breaker.ts';
 import { admit, FAIL, GIVE_BACK, REFUND } from './redis-scripts.ts';
 
@@ -44,15 +44,15 @@ export class RedisAdmission {
   }
 
   /** Rejects when Redis cannot say. */
-  async decide(claims: Claims): Promise<Admission> {
-    const key = claims.rate?.name ?? '';
+  async decide(demands: Demands): Promise<Admission> {
+    const key = demands.rate?.name ?? '';
     const blocked = this.#blocked.get(key);
     const leftMs = blocked ? blocked.until - performance.now() : 0;
     // The oldest entry's end is when the next request can be let in: until then the answer is known.
     if (blocked && leftMs > 0) return new Admission('redis', this.#limits, [blocked.count, leftMs, 0, 0, 0, 0]);
     if (blocked) this.#blocked.delete(key);
     const owner = this.#owner;
-    const decision = await this.#run(() => this.#admit(claims, owner));
+    const decision = await this.#run(() => this.#admit(demands, owner));
     const admission = new Admission('redis', this.#limits, decision, owner);
     if (admission.isLimited) this.#block(key, admission);
     return admission;
@@ -109,7 +109,7 @@ export class RedisAdmission {
     );
   }
 
-  #admit({ rate, isSwitched, quota, guard }: Claims, owner: string): Promise<Decision> {
+  #admit({ rate, isSwitched, quota, guard }: Demands, owner: string): Promise<Decision> {
     const [name, old, switched] = [rate?.name ?? '', rate?.old ?? '', isSwitched ? 1 : 0];
     // What nearly all requests are.
     if (!quota && !guard) return this.#scripts.mayflyAdmit(2, name, old, switched, '');

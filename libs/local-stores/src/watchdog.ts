@@ -15,8 +15,8 @@ kill -KILL "$1" 2>/dev/null
  * A shell that outlives this process and stops a server that would be left behind by kill -9. It holds the end of a
  * pipe, so it needs no polling. The next start would find the server too, but there may be no next start.
  */
-export function guard(pid: number, folderToRemove = ''): { dismiss(): void } {
-  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'guardian', String(pid), folderToRemove], {
+export function startWatchdog(pid: number, folderToRemove = ''): { dismiss(): void } {
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', String(pid), folderToRemove], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     cwd: '/',

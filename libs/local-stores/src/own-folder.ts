@@ -9,7 +9,7 @@ type Record = { owner: Identity; server?: Identity };
 
 const FILE = 'process.json';
 
-export type Claim = {
+export type OwnedFolder = {
   /** Remembers the server, so that a later start can stop it when this process could not. */
   serverIs(pid: number): void;
   release(): void;
@@ -19,7 +19,7 @@ export type Claim = {
  * Takes a folder for this process. What a killed start left running there is stopped. Throws CannotStart when the
  * folder's owner is alive: two servers on one folder would destroy it.
  */
-export async function claimFolder(folder: string, what: string): Promise<Claim> {
+export async function ownFolder(folder: string, what: string): Promise<OwnedFolder> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, FILE);
   const owner = identify(process.pid);
@@ -67,7 +67,7 @@ async function removeStale(file: string, folder: string, what: string) {
   if (read(file) === text) rmSync(file, { force: true });
 }
 
-/** Stops every server that was claimed somewhere below a folder: for what has ended without doing so itself. */
+/** Stops every server whose record lies somewhere below a folder: for what has ended without doing so itself. */
 export async function stopServersBelow(folder: string) {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) => name === FILE);
   const records = files.map((file) => parse(read(join(file.parentPath, FILE)) ?? ''));

@@ -1,7 +1,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 
-/** Where the service worker lies, and below which addresses it works: none of the app's own pages is among them. */
+/** The service worker's address, and below which addresses it works: none of the app's own pages is among them. */
 const SERVICE_WORKER = 'handover/service-worker.js';
 
 export default defineConfig({
@@ -16,7 +16,7 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       checks: { pluginTimings: false }, // a word about slow plugins is of no use to who builds it
-      input: ['index.html', 'src/handover/service-worker.ts'],
+      input: ['index.html', 'src/service-worker/service-worker.ts'],
       output: {
         entryFileNames: ({ name }) => (name === 'service-worker' ? SERVICE_WORKER : 'assets/[name]-[hash].js'),
       },

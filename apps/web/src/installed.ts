@@ -1,4 +1,4 @@
-import { activeServiceWorker, hasServiceWorkers } from './saving/handover.ts';
+import { activeServiceWorker, hasServiceWorkers } from './service-worker/active.ts';
 
 /** Programs can share with the app once it is installed: its service worker, which takes that, must then be there. */
 export function takeSharesWhenInstalled() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Pace } from '../src/parts/pace.ts';
+import { Pace } from '../src/format/pace.ts';
 
 const MB = 1_000_000;
 

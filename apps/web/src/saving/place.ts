@@ -1,11 +1,12 @@
-import { beginDownload, hasServiceWorkers } from './handover.ts';
+import { hasServiceWorkers } from '../service-worker/active.ts';
+import { beginDownload } from './begin-download.ts';
 
 /** Where a download goes; the worker writes there. */
 export type Place =
   /** A file that the person has chosen (File System Access). */
   | { kind: 'picked'; handle: FileSystemFileHandle }
   /** The browser's own list of downloads, through the service worker. */
-  | { kind: 'handover'; port: MessagePort }
+  | { kind: 'service-worker'; port: MessagePort }
   /** The browser's storage or memory, until it is whole. */
   | { kind: 'storage' };
 
@@ -34,7 +35,7 @@ export async function choosePlace(file: { name: string; size: number }): Promise
   const begun = hasServiceWorkers() ? await beginDownload({ ...file, name: safeName(file.name) }) : undefined;
   if (begun) {
     const { port, release } = begun;
-    return { place: { kind: 'handover', port }, transfer: [port], release };
+    return { place: { kind: 'service-worker', port }, transfer: [port], release };
   }
   return { place: { kind: 'storage' }, transfer: [], release: () => {} };
 }

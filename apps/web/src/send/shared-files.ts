@@ -1,5 +1,5 @@
-import type { ToServiceWorker } from '../handover/messages.ts';
-import { activeServiceWorker, hasServiceWorkers } from '../saving/handover.ts';
+import { activeServiceWorker, hasServiceWorkers } from '../service-worker/active.ts';
+import type { ToServiceWorker } from '../service-worker/messages.ts';
 import type { ChosenFile } from '../worker/upload.ts';
 import { fromInput } from './chosen-files.ts';
 

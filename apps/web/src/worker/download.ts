@@ -1,6 +1,6 @@
 import type { Link } from '@mayfly/client';
 import type { Place } from '../saving/place.ts';
-import { openSink } from './sinks.ts';
+import { openSink } from '../saving/sinks.ts';
 import type { Task } from './task.ts';
 import { throttled } from './throttle.ts';
 

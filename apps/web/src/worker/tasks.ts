@@ -1,6 +1,6 @@
 import { createNote } from './create-note.ts';
 import { download } from './download.ts';
-import { getConfig, look, remove, unlock, viewNote } from './small-tasks.ts';
+import { getConfig, look, remove, unlock, viewNote } from './single-call-tasks.ts';
 import type { Task } from './task.ts';
 import { measure, upload } from './upload.ts';
 

@@ -1,7 +1,7 @@
 import { MayflyClient, MayflyError } from '@mayfly/client';
 import { isNoRoom } from '../saving/no-room.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { patientTransport } from './patient-transport.ts';
+import { retryingTransport } from './retrying-transport.ts';
 import type { Task, TaskEvent } from './task.ts';
 import { tasks } from './tasks.ts';
 
@@ -33,7 +33,7 @@ async function run({ id, start, args, baseUrl }: Extract<ToWorker, { start: unkn
       call.again = resolve;
       signal.addEventListener('abort', () => reject(new MayflyError('aborted')), { once: true });
     });
-  const client = new MayflyClient({ baseUrl, transport: patientTransport({ report, again }) });
+  const client = new MayflyClient({ baseUrl, transport: retryingTransport({ report, again }) });
   try {
     const task = tasks[start] as (args: unknown, task: Task) => Promise<unknown>; // the page's types fit the name
     scope.postMessage({ id, result: await task(args, { client, signal, report, again }) });

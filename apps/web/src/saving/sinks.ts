@@ -1,13 +1,13 @@
 import { MayflyError } from '@mayfly/client';
-import type { FromHandover, ToHandover } from '../handover/messages.ts';
-import type { Place } from '../saving/place.ts';
+import type { FromDownload, ToDownload } from '../service-worker/messages.ts';
 import { batches } from './batches.ts';
+import type { Place } from './place.ts';
 import type { Sink } from './sink.ts';
 import { openStorageSink } from './storage-sink.ts';
 
 export function openSink(place: Place, signal: AbortSignal): Promise<Sink> {
   if (place.kind === 'picked') return openPickedSink(place.handle, signal);
-  if (place.kind === 'handover') return openHandoverSink(place.port, signal);
+  if (place.kind === 'service-worker') return openServiceWorkerSink(place.port, signal);
   return openStorageSink(signal);
 }
 
@@ -29,16 +29,16 @@ async function openPickedSink(handle: FileSystemFileHandle, signal: AbortSignal)
   };
 }
 
-async function openHandoverSink(port: MessagePort, signal: AbortSignal): Promise<Sink> {
+async function openServiceWorkerSink(port: MessagePort, signal: AbortSignal): Promise<Sink> {
   const stopped = new AbortController();
   let wanted = 1; // the first piece was asked for before the port came here
   let wake = () => {};
-  port.onmessage = ({ data }: MessageEvent<FromHandover>) => {
+  port.onmessage = ({ data }: MessageEvent<FromDownload>) => {
     if (data === 'pull') wanted += 1;
     if (data === 'cancelled') stopped.abort();
     wake();
   };
-  const say = (message: ToHandover, objects: Transferable[] = []) => port.postMessage(message, objects);
+  const say = (message: ToDownload, objects: Transferable[] = []) => port.postMessage(message, objects);
   const write = async (bytes: Uint8Array<ArrayBuffer>) => {
     while (wanted === 0 && !stopped.signal.aborted) {
       await new Promise<void>((resolve) => {

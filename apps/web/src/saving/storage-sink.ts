@@ -1,5 +1,5 @@
-import { NoRoom } from '../saving/no-room.ts';
 import { batches } from './batches.ts';
+import { NoRoom } from './no-room.ts';
 import type { Sink } from './sink.ts';
 
 /** As much of the class as is used: the app is checked with a page's types, which lack it. */

@@ -1,6 +1,6 @@
 import { MayflyError } from '@mayfly/client';
-import { t } from '../languages/index.ts';
 import { NoRoom } from '../saving/no-room.ts';
+import { t } from './index.ts';
 
 /** Failures that another try may not meet again. */
 const PASSING = new Set(['network', 'unavailable', 'unconfirmed', 'rate-limited', 'not-finished', 'unknown']);

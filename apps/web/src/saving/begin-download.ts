@@ -1,7 +1,6 @@
-import type { FromHandover, ToServiceWorker } from '../handover/messages.ts';
-import { trustedScriptUrl } from '../trusted-script-urls.ts';
+import { activeServiceWorker } from '../service-worker/active.ts';
+import type { FromDownload, ToServiceWorker } from '../service-worker/messages.ts';
 
-const SCRIPT = '/handover/service-worker.js';
 /** A service worker that does not begin within this time is taken for one that never will. */
 const PATIENCE_MS = 8_000;
 /** Some browsers cut a download whose frame goes too soon. */
@@ -10,29 +9,6 @@ const STAY_EVERY_MS = 8_000;
 
 /** A download that the browser has begun and that waits for bytes from the port. */
 export type BegunDownload = { port: MessagePort; release: () => void };
-
-export function hasServiceWorkers(): boolean {
-  // Firefox has none in private windows.
-  return 'serviceWorker' in navigator && navigator.serviceWorker !== undefined;
-}
-
-/** The service worker of this app, started when it is needed for the first time. */
-export async function activeServiceWorker(): Promise<ServiceWorker> {
-  const registration = await navigator.serviceWorker.register(trustedScriptUrl(SCRIPT), {
-    scope: '/handover/',
-    updateViaCache: 'none',
-  });
-  const worker = registration.active ?? registration.waiting ?? registration.installing;
-  if (!worker) throw new Error('no service worker');
-  if (worker.state === 'activated') return worker;
-  await new Promise<void>((resolve, reject) => {
-    worker.addEventListener('statechange', () => {
-      if (worker.state === 'activated') resolve();
-      if (worker.state === 'redundant') reject(new Error('no service worker'));
-    });
-  });
-  return worker;
-}
 
 /** Begins a download in the browser's own list. Undefined when this browser does not play along. */
 export async function beginDownload(file: { name: string; size: number }): Promise<BegunDownload | undefined> {
@@ -52,7 +28,7 @@ async function begin({ name, size }: { name: string; size: number }): Promise<Be
   frame.hidden = true;
   frame.title = name;
   const begun = new Promise<void>((resolve) => {
-    port1.onmessage = ({ data }: MessageEvent<FromHandover>) => {
+    port1.onmessage = ({ data }: MessageEvent<FromDownload>) => {
       if (data === 'offered') {
         frame.src = `/handover/file/${token}`;
         document.body.append(frame);

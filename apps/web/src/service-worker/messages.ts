@@ -9,8 +9,8 @@ export type ToServiceWorker =
   /** Nothing but a sign of life: a browser ends a service worker that nobody speaks to. */
   | 'stay';
 
-/** From the worker to the service worker, through the port. */
-export type ToHandover = { chunk: Uint8Array<ArrayBuffer> } | 'end' | 'failed';
+/** From the worker to a download in the service worker, through its port. */
+export type ToDownload = { chunk: Uint8Array<ArrayBuffer> } | 'end' | 'failed';
 
 /** The other way. The first `pull` says that the browser has begun the download. */
-export type FromHandover = 'offered' | 'pull' | 'cancelled';
+export type FromDownload = 'offered' | 'pull' | 'cancelled';

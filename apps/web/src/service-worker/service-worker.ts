@@ -1,4 +1,4 @@
-import type { FromHandover, ToHandover, ToServiceWorker } from './messages.ts';
+import type { FromDownload, ToDownload, ToServiceWorker } from './messages.ts';
 
 // Works below /handover/ only, so it controls no page and sees no request of one. It does two things that a page cannot:
 // it turns a stream into a download (GET /handover/file/<token>), and takes files that other programs share with the
@@ -15,7 +15,7 @@ type ExtendableEvent = Event & { waitUntil(work: Promise<unknown>): void };
 type FetchEvent = ExtendableEvent & { request: Request; respondWith(answer: Response | Promise<Response>): void };
 
 const scope = globalThis as unknown as Scope;
-const PLACE = '/handover/';
+const SCOPE = '/handover/';
 /** From its own last page's word on. */
 const STAY_MS = 20_000;
 const SHARE_WAIT_MS = 60_000;
@@ -33,7 +33,7 @@ scope.addEventListener('message', (event) => {
   if (data === 'stay' || !port) return;
   if ('offer' in data) {
     offers.set(data.offer, { name: data.name, size: data.size, port });
-    port.postMessage('offered' satisfies FromHandover);
+    port.postMessage('offered' satisfies FromDownload);
   } else {
     port.postMessage(shared.get(data.collect) ?? []);
     shared.delete(data.collect);
@@ -42,8 +42,8 @@ scope.addEventListener('message', (event) => {
 
 scope.addEventListener('fetch', (event) => {
   const { pathname, origin } = new URL(event.request.url);
-  if (origin !== location.origin || !pathname.startsWith(PLACE)) return;
-  const [what, token = ''] = pathname.slice(PLACE.length).split('/');
+  if (origin !== location.origin || !pathname.startsWith(SCOPE)) return;
+  const [what, token = ''] = pathname.slice(SCOPE.length).split('/');
   const offer = offers.get(token);
   if (what === 'file' && offer) {
     offers.delete(token);
@@ -54,11 +54,11 @@ scope.addEventListener('fetch', (event) => {
 
 /** A download whose bytes come through a port, as many as the browser asks for. */
 function downloadOf({ name, size, port }: Offer): Response {
-  const say = (message: FromHandover) => port.postMessage(message);
+  const say = (message: FromDownload) => port.postMessage(message);
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        port.onmessage = ({ data }: MessageEvent<ToHandover>) => {
+        port.onmessage = ({ data }: MessageEvent<ToDownload>) => {
           if (data === 'end') controller.close();
           // The browser marks the download as failed and keeps no file.
           else if (data === 'failed') controller.error(new Error('not whole'));

@@ -22,7 +22,7 @@ const PASSING: Record<number, ErrorCode> = {
  * What makes an upload may fail on its way and is then repeated when the page says so: the encrypted payload is kept for
  * that. The client repeats a view by itself. Nothing else is ever tried again: a download counts.
  */
-export function patientTransport({ report, again }: Pick<Task, 'report' | 'again'>): Transport {
+export function retryingTransport({ report, again }: Pick<Task, 'report' | 'again'>): Transport {
   const inner = fetchTransport();
 
   async function untilAnswered(send: () => Promise<TransportAnswer>, signal: AbortSignal | undefined) {

@@ -14,7 +14,7 @@ const PUBLISH = 'expires_at - created_at';
 const CLAIM = 'download_count + granted';
 const REMOVE = 'delete from files.uploads where id =';
 const RETIRE = 'retired as (';
-const SETTLE = 'delete from files.blob_deletions note';
+const SETTLE = 'delete from files.blob_deletions d';
 
 describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
   let site: CrashSite;
@@ -118,7 +118,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
       expect(await site.blobs.names()).toContain(`${upload.id}.bin`);
     });
 
-    test('when both are gone and the note of the deletion is not', async () => {
+    test('when both are gone and the deletion is still queued', async () => {
       const upload = await api.newUpload();
       await killedAt(files, SETTLE, 'before', () => api.deleteUpload(upload.id, upload.ownerToken));
       expect(await site.blobs.names()).not.toContain(`${upload.id}.bin`);
@@ -141,8 +141,8 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
     test.each([
       ['before rows are retired', RETIRE, 'before'],
       ['when rows are retired and their blobs are not deleted', RETIRE, 'after'],
-      ['when blobs are deleted and their notes are not settled', SETTLE, 'before'],
-      ['when notes are settled', SETTLE, 'after'],
+      ['when blobs are deleted and their deletions are not settled', SETTLE, 'before'],
+      ['when deletions are settled', SETTLE, 'after'],
     ] as const)('%s', async (_, text, moment) => {
       const uploads = await dueWhenKilled(text, moment);
       for (const { id } of uploads) expect((await api.exists(id)).body).toEqual({ exists: false, reason: 'expired' });

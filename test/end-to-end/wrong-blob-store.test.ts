@@ -72,7 +72,7 @@ describeEachShape(
       }
       await untilTrue(async () => (await health()) === 200);
       expect((await service.api.download(kept.id, kept.authToken)).body.bytes).toEqual(kept.payload);
-      expect(await blobs.names()).toContain(`${deleted.id}.bin`); // the note of its deletion is still there
+      expect(await blobs.names()).toContain(`${deleted.id}.bin`); // its deletion is still queued
       const stats = await admin({}, 'stats', '--json');
       expect(JSON.parse(stats.text).blobDeletions).toBeGreaterThan(0);
     });

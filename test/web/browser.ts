@@ -35,7 +35,7 @@ export type Watched = AsyncDisposable & {
   requests: string[];
 };
 
-/** A page in a context of its own, whose every request and fault is noted. */
+/** A page in a context of its own, whose every request and fault is recorded. */
 export async function openPage(
   browser: Browser,
   options: Parameters<Browser['newContext']>[0] = {},

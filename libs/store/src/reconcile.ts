@@ -1,6 +1,6 @@
 /** What the table of uploads knows about payloads. Callers compare it with what the blob store holds. */
 export interface UploadReconciliation {
-  /** Those of these ids whose payload belongs somewhere: to an upload that has one, or to a deletion that is noted. */
+  /** Those of these ids whose payload belongs somewhere: to an upload that has one, or to a queued deletion. */
   known(ids: string[]): Promise<Set<string>>;
   /** Available uploads made before `before`, in rising order of ids, after `after` up to and with `upTo` (undefined: no bound). */
   available(range: {

@@ -10,7 +10,7 @@ export type Stats = {
   isEstimated: boolean;
   /** For how long what has waited longest for the sweep has waited, in seconds; 0 when nothing is due. */
   oldestDueSec: { upload: number; note: number; blob: number };
-  /** Blobs that are noted for deletion, counted up to 100,000. */
+  /** Blobs that are queued for deletion, counted up to 100,000. */
   blobDeletions: number;
 };
 

@@ -51,7 +51,7 @@ export interface Uploads {
    * already stays as it is, and that is true: whoever had no answer may ask again.
    */
   publish(id: string): Promise<boolean>;
-  /** Takes an upload on its way back and notes its blob for deletion. */
+  /** Takes an upload on its way back and queues its blob for deletion. */
   abandon(id: string): Promise<void>;
 
   find(id: string): Promise<Upload | undefined>;
@@ -61,10 +61,10 @@ export interface Uploads {
   claimDownload(id: string, leaseSec: number): Promise<number>;
   /** Gives back a download that the service failed to deliver. */
   returnDownload(id: string): Promise<void>;
-  /** Deletes the record in any state and notes its blob for deletion. False when there was none. */
+  /** Deletes the record in any state and queues its blob for deletion. False when there was none. */
   remove(id: string): Promise<boolean>;
 
-  /** The note of a deletion is settled: the blob has gone. */
+  /** A queued deletion is settled: the blob has gone. */
   blobsDeleted(ids: string[]): Promise<void>;
   /** Resolves when the table can be used now. */
   check(): Promise<void>;

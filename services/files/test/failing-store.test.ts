@@ -66,12 +66,12 @@ test('a payload that the store puts away after it was given up is deleted by the
   await using _ = app;
   expect((await upload(url, Buffer.from('x'))).status).toBe(503);
   putAway();
-  const noted = await uploads.takeDeletions(10);
-  expect(noted).toEqual([...held.held.keys()]);
-  expect(noted).toHaveLength(1);
+  const queued = await uploads.takeDeletions(10);
+  expect(queued).toEqual([...held.held.keys()]);
+  expect(queued).toHaveLength(1);
 });
 
-test('a blob delete that fails does not change the answer, and the blob is noted for deletion', async () => {
+test('a blob delete that fails does not change the answer, and the blob is queued for deletion', async () => {
   const { app, url, uploads } = await start({ delete: async (ids) => ids });
   await using _ = app;
   const { id, ownerToken } = await upload(url, Buffer.from('x'));

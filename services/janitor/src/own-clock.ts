@@ -9,7 +9,7 @@ const ASK_MS = 2_000;
 const MISSED_INTERVALS = 2;
 
 export type OwnClock = {
-  /** Runs a sweep, whoever wanted it, and notes for all replicas that there was one. Who comes meanwhile gets the same one. */
+  /** Runs a sweep, whoever wanted it, and records for all replicas that there was one. Who comes meanwhile gets the same one. */
   watched(sweep: () => Promise<void>): Promise<void>;
   stop(): void;
   /** Resolves when no sweep runs. */
@@ -33,7 +33,7 @@ export function ownClock(given: {
   let running: Promise<void> | undefined;
   let question: Promise<number | undefined> | undefined;
   let isAlone = false;
-  let notedAlone: number | undefined; // by this clock: no sign that the schedule works
+  let recordedAlone: number | undefined; // by this clock: no sign that the schedule works
 
   /** When any replica last swept; undefined when Redis cannot tell. */
   const lastOfAny = async (): Promise<number | undefined> => {
@@ -57,14 +57,15 @@ export function ownClock(given: {
   const tick = async () => {
     if (running) return;
     const last = await lastOfAny();
-    const isScheduled = last !== undefined && last !== notedAlone && Date.now() - last < MISSED_INTERVALS * intervalMs;
+    const isScheduled =
+      last !== undefined && last !== recordedAlone && Date.now() - last < MISSED_INTERVALS * intervalMs;
     if (!isScheduled && !running && Date.now() - lastAt >= 0.9 * intervalMs) {
       if (!isAlone) logger.warn('no sweep is known to have run in time: this process sweeps by its own clock');
       isAlone = true;
       try {
         await sweep();
       } finally {
-        notedAlone = lastAt;
+        recordedAlone = lastAt;
       }
     } else if (isScheduled && isAlone) {
       isAlone = false;
@@ -83,7 +84,7 @@ export function ownClock(given: {
       running ??= work().finally(() => {
         running = undefined;
         lastAt = Date.now();
-        // Best effort: where it cannot be noted, every replica sweeps by its own clock.
+        // Best effort: where it cannot be recorded, every replica sweeps by its own clock.
         if (redis.status === 'ready') redis.set(key, String(lastAt)).catch(() => {});
       });
       return running;

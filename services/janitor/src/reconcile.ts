@@ -44,7 +44,7 @@ const VERY_FEW = 3;
 const TOO_MUCH = 'So much does not come from crashes: is it the right blob store, and is all of it there?';
 
 /**
- * Compares the blob store with the table of uploads, both ways: counts first, then notes orphans for deletion, marks
+ * Compares the blob store with the table of uploads, both ways: counts first, then queues orphans for deletion, marks
  * uploads whose blob is lost (410 instead of 503) and unmarks those that are there again, and removes what is half written.
  * It changes nothing when asked only to count, in a store that is not the database's, or when it finds more than is
  * plausible, unless `isForced`. Decision 40.

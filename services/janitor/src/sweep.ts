@@ -83,7 +83,7 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
   await step('blobsDeleted', BLOB_BATCH, async (size) => {
     const ids = await uploads.takeDeletions(size);
     const failed = new Set(ids.length > 0 ? await blobs.delete(ids) : []);
-    // Only now is the note of a deletion settled: one that failed, or a process that dies here, leaves it to be tried again.
+    // Only now is a queued deletion settled: one that failed, or a process that dies here, leaves it to be tried again.
     await uploads.blobsDeleted(ids.filter((id) => !failed.has(id)));
     add('blobsDeleted', ids.length - failed.size);
     add('blobsFailed', failed.size);

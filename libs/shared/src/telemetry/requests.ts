@@ -92,7 +92,7 @@ export function requestFacts({ observed, raw }: FastifyRequest): RequestFacts {
   const { bytesRead, bytesWritten } = raw.socket;
   const declared = Number(raw.headers['content-length'] ?? 0);
   return {
-    // A small body is read with its headers, before anything could be noted.
+    // A small body is read with its headers, before anything could be recorded.
     bytesIn: raw.complete && declared > 0 ? declared : bytesRead - observed.readBefore,
     bytesOut: bytesWritten - observed.writtenBefore,
     ...(observed.isTraced ? { trace_id: observed.span.spanContext().traceId } : {}),

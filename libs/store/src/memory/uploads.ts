@@ -22,7 +22,7 @@ export function memoryUploads(
   const deletions = new Map<string, number>();
 
   const holdsBlob = ({ state }: Row) => state === 'pending' || state === 'available';
-  const noteDeletion = (row: Row) => {
+  const queueDeletion = (row: Row) => {
     if (holdsBlob(row)) deletions.set(row.id, row.sizeBytes);
   };
   const heldBytes = () =>
@@ -40,7 +40,7 @@ export function memoryUploads(
   const drop = (id: string, isWanted: (row: Row) => boolean) => {
     const row = rows.get(id);
     if (!row || !isWanted(row)) return false;
-    noteDeletion(row);
+    queueDeletion(row);
     return rows.delete(id);
   };
   const due = (limit: number, isWanted: (row: Row) => boolean) =>
@@ -115,7 +115,7 @@ export function memoryUploads(
       const found = due(limit, (row) => row.state === 'available' && row.leasedUntil <= now());
       for (const row of found) {
         const state = row.downloadCount >= row.maxDownloads ? 'limit_reached' : 'expired';
-        noteDeletion(row);
+        queueDeletion(row);
         rows.set(row.id, { ...row, state, dueAt: inSeconds(tombstoneTtlSec) });
       }
       const expired = found.filter((row) => row.downloadCount < row.maxDownloads);

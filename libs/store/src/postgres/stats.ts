@@ -90,6 +90,6 @@ async function oldestDue(db: Database): Promise<Stats['oldestDueSec']> {
 
 async function deletions(db: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select from files.blob_deletions limit ${MOST_DELETIONS}) as noted`.execute(db);
+    select count(*) as count from (select from files.blob_deletions limit ${MOST_DELETIONS}) as queued`.execute(db);
   return rows[0]?.count ?? 0;
 }

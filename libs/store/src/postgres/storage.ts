@@ -61,8 +61,8 @@ export function returned(counter: Counter, gone = 'gone') {
     )`;
 }
 
-/** For the notes of blobs to delete: one that is there already takes over what the upload has held. */
-export const HELD_BY_THE_NOTE = sql`
+/** For queued deletions: one that is there already takes over what the upload has held. */
+export const HELD_BY_THE_DELETION = sql`
   on conflict (id) do update set held_bytes = blob_deletions.held_bytes + excluded.held_bytes
   where excluded.held_bytes > 0`;
 

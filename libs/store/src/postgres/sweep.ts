@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { NoteSweep, Retired, UploadSweep } from '../sweep.ts';
 import type { Database } from './database.ts';
-import { HELD_BY_THE_NOTE, NOTES, returned, UPLOADS } from './storage.ts';
+import { HELD_BY_THE_DELETION, NOTES, returned, UPLOADS } from './storage.ts';
 import { inSeconds } from './time.ts';
 
 /** How long a blob that was handed out for deletion is left to whoever took it, doubled with each attempt. */
@@ -32,8 +32,8 @@ export function postgresUploadSweep(db: Database): UploadSweep {
             ${ERASED},
             due_at = ${inSeconds(tombstoneTtlSec)}, held_bytes = 0
           from due where u.id = due.id returning u.id, due.held_bytes, u.download_count as used, u.max_downloads as most
-        ), noted as (
-          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from retired ${HELD_BY_THE_NOTE}
+        ), queued as (
+          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from retired ${HELD_BY_THE_DELETION}
         )
         ${COUNTED}`.execute(db);
       return rows[0] ?? NOBODY;
@@ -47,8 +47,8 @@ export function postgresUploadSweep(db: Database): UploadSweep {
           order by due_at limit ${limit} for update skip locked
         ), gone as (
           delete from files.uploads u using due where u.id = due.id returning u.id, u.held_bytes
-        ), noted as (
-          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from gone ${HELD_BY_THE_NOTE}
+        ), queued as (
+          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from gone ${HELD_BY_THE_DELETION}
         )
         select id from gone`.execute(db);
       return rows.length;

@@ -5,7 +5,7 @@ import type { NewUpload, Upload, Uploads } from '../uploads.ts';
 import { batched, batchedClaims, batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
 import type { UploadState, UploadsTable } from './schema.ts';
-import { countStored, HELD_BY_THE_NOTE, returned, UPLOADS, withinCeiling } from './storage.ts';
+import { countStored, HELD_BY_THE_DELETION, returned, UPLOADS, withinCeiling } from './storage.ts';
 import { inSeconds } from './time.ts';
 
 /** Availability now: what the sweep has settled, else what the count and the clock say, or a comparison that missed the blob. */
@@ -45,14 +45,14 @@ const LATE_BLOB_SEC = 60;
 export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number | undefined } = {}): Uploads {
   /** With a ceiling, nothing is added before what is there already has been counted. */
   const whatIsStored = onceDone(() => countStored(db, UPLOADS));
-  /** Deletes rows and notes their blobs for deletion, in one statement. Until then the bytes stay held, by the note. */
+  /** Deletes rows and queues their blobs for deletion, in one statement. The bytes stay held until the blob is deleted. */
   const removeWithBlob = async (id: string, states: UploadState[], retrySec = 0): Promise<boolean> => {
     const { rows } = await sql`
       with gone as (
         delete from files.uploads where id = ${id} and state = any(${states}) returning id, held_bytes
-      ), noted as (
+      ), queued as (
         insert into files.blob_deletions (id, due_at, held_bytes)
-        select id, ${inSeconds(retrySec)}, held_bytes from gone ${HELD_BY_THE_NOTE}
+        select id, ${inSeconds(retrySec)}, held_bytes from gone ${HELD_BY_THE_DELETION}
       )
       select id from gone`.execute(db);
     return rows.length > 0;
@@ -213,7 +213,7 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
         with settled as materialized (
           select id from files.blob_deletions where id = any(${ids}::uuid[]) order by id for update
         ), gone as (
-          delete from files.blob_deletions note using settled where note.id = settled.id returning note.held_bytes
+          delete from files.blob_deletions d using settled where d.id = settled.id returning d.held_bytes
         ), ${returned(UPLOADS.counter)}
         select`.execute(db);
     },

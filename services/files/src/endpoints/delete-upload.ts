@@ -25,7 +25,7 @@ export function deleteUpload(app: App, { uploads, blobs, logger, funnel }: Files
     try {
       if ((await blobs.delete([upload.id])).length === 0) await uploads.blobsDeleted([upload.id]);
     } catch (err) {
-      // Best effort: the record is gone and its blob is noted for deletion; the janitor tries again.
+      // Best effort: the record is gone and its blob is queued for deletion; the janitor tries again.
       logger.warn({ err }, 'a blob is left to the janitor');
     }
     return { ok: true as const };

@@ -86,7 +86,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
     });
   });
 
-  /** A payload that was sent whole may reach the store after this: the note of its deletion stays, to delete it again. */
+  /** A payload that was sent whole may reach the store after this: its deletion stays queued, to delete it again. */
   async function takeBack(id: string, wasWhole: boolean) {
     try {
       await uploads.abandon(id);

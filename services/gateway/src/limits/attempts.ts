@@ -76,13 +76,13 @@ export class Attempts {
     const ofClient = naming.pseudonymOf(attempt.networks[0]?.network ?? '');
     const guard =
       naming === attempt.naming ? attempt.guard : this.#guardOf({ ...attempt, ofClient, naming, time }, false);
-    const noted = { guard, isSwitched: naming.isSwitched, owner, isReserved };
+    const settlement = { guard, isSwitched: naming.isSwitched, owner, isReserved };
     try {
-      if (isWrong) return await shared.fail(noted);
-      await shared.refund(noted);
+      if (isWrong) return await shared.fail(settlement);
+      await shared.refund(settlement);
     } catch (err) {
-      // A wrong token is noted at least here; what was reserved ends by itself.
-      if (isWrong) memory.note(guard, naming.isSwitched);
+      // A wrong token is counted at least here; what was reserved ends by itself.
+      if (isWrong) memory.count(guard, naming.isSwitched);
       logger.debug({ err }, 'an attempt was not settled');
     } finally {
       onSettled(attempt.place);

@@ -34,7 +34,7 @@ export type Ticket = {
   /** The request failed: its bytes are given back. */
   giveBack(): Promise<void>;
   /**
-   * The token was wrong: one more for this client and item. Resolves when it is noted, or cannot be, with 0; or with how long the
+   * The token was wrong: one more for this client and item. Resolves when it is counted, or cannot be, with 0; or with how long the
    * item is locked, in milliseconds, when others were quicker. Decision 79.
    */
   fail(): Promise<number>;

@@ -62,11 +62,11 @@ export class MemoryAdmission {
   /** An attempt was a wrong token. */
   fail(guard: Guard, isSwitched: boolean) {
     this.refund(guard);
-    this.note(guard, isSwitched);
+    this.count(guard, isSwitched);
   }
 
   /** A wrong token that was not reserved here. */
-  note(guard: Guard, isSwitched: boolean) {
+  count(guard: Guard, isSwitched: boolean) {
     for (const [index, network] of guard.networks.entries()) {
       const name = named([this.#locks, this.#failures], network, isSwitched);
       const now = this.#now();

@@ -8,7 +8,7 @@ import { admit, FAIL, GIVE_BACK, REFUND } from './redis-scripts.ts';
 const MAX_BLOCKED = 1_000;
 
 /** An attempt that is settled, under the names that it has now and the one who reserved it. */
-type Noted = { guard: Guard; isSwitched: boolean; owner: string; isReserved: boolean };
+type Settlement = { guard: Guard; isSwitched: boolean; owner: string; isReserved: boolean };
 
 type Scripts = {
   mayflyAdmit(keys: number, ...args: (string | number)[]): Promise<Decision>;
@@ -63,7 +63,7 @@ export class RedisAdmission {
   }
 
   /** An attempt was no wrong token. All of a turn of the event loop are settled together. */
-  refund({ guard, isSwitched, owner, isReserved }: Noted): Promise<void> {
+  refund({ guard, isSwitched, owner, isReserved }: Settlement): Promise<void> {
     if (!isReserved || owner !== this.#owner) return Promise.resolve(); // it has ended with its name
     for (const { name, old } of guard.networks) this.#refunds.push(name, old);
     this.#refunded ??= new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
@@ -76,7 +76,7 @@ export class RedisAdmission {
   }
 
   /** An attempt was a wrong token. Resolves with 0, or when there was one too many with how long the item is locked. */
-  async fail({ guard, isSwitched, owner, isReserved }: Noted): Promise<number> {
+  async fail({ guard, isSwitched, owner, isReserved }: Settlement): Promise<number> {
     const { networks, guesser, item, expireSec } = guard;
     const { failuresWindowMs, itemFailuresMax } = this.#limits;
     const keys = [itemFailuresMax > 0 ? item : '', ...networks.flatMap(({ name, old }) => [name, old])];

@@ -4,7 +4,7 @@ import type { BeforeAnswer } from '../upstream.ts';
 import type { Ticket } from './limits.ts';
 
 /**
- * The answer tells whether the token was right, whichever service gives it: a wrong token is noted before its 401 leaves, so
+ * The answer tells whether the token was right, whichever service gives it: a wrong token is counted before its 401 leaves, so
  * that the next guess finds it, whichever replica it meets. One that came when there was none left to try is answered as if it
  * had not been tried. Decision 79.
  */

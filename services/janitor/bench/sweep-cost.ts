@@ -8,7 +8,7 @@ import { cleanupDeps } from '../src/cleanup-deps.ts';
 import { sweep } from '../src/sweep.ts';
 import { fill } from './many-rows.ts';
 
-// node services/janitor/bench/forgetting.ts: what a sweep costs per removed item in tables of 10,000, 100,000 and 1,000,000 rows,
+// node services/janitor/bench/sweep-cost.ts: what a sweep costs per removed item in tables of 10,000, 100,000 and 1,000,000 rows,
 // a tenth of them due. Blobs are deleted from nowhere: the database is what is measured. Figures are for comparing within a run.
 
 const SIZES = [10_000, 100_000, 1_000_000];

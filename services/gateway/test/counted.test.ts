@@ -76,6 +76,18 @@ describe.each(['local', 'remote'] as const)('with a service that is %s', (place)
     expect(gateway.seen.asked).toBe(2);
   });
 
+  test('and counts once, though its answer comes later', async () => {
+    await using gateway = await start(place, { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '2' }, 300);
+    const socket = await openSocket(gateway.url);
+    socket.write(requestHead(`GET /api/download/${ID}`, {}));
+    await untilTrue(() => gateway.seen.asked === 1);
+    socket.destroy();
+    await sleep(600);
+    const seen = [];
+    for (let i = 0; i < 2; i++) seen.push(await gateway.ask(`/api/download/${ID}`));
+    expect(seen).toEqual(['401', '429']);
+  });
+
   test.each(SPELLINGS)('so is a wrong token: %s', async (_, spelling) => {
     await using gateway = await start(place, { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '2' });
     const seen = [];

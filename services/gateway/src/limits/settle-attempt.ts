@@ -17,6 +17,7 @@ export function settleAttempt(
   let isSettled = false;
   response.on('close', () => {
     if (isSettled) return;
+    isSettled = true; // a service of this process may answer all the same
     // An answer of the gateway's own says nothing about the token. Without any: a request that was not complete cannot have been
     // tried, a complete one may have been, and what came of it can be seen elsewhere.
     const mayBeWrong = !response.headersSent && request.complete;

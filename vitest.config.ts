@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     include: ['{libs,services,apps}/*/test/**/*.test.ts', '{test,bench/test}/**/*.test.ts'],
     // PostgreSQL and Redis for all tests, started once.
-    globalSetup: ['test/infra/global-setup.ts'],
-    reporters: ['default', './test/infra/counts-reporter.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', './scripts/test/counts-reporter.ts'],
     // Tests start processes and wait for real time-outs; a slow machine must not fail them.
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -7,7 +7,8 @@ import { runningStores } from './start/running-stores.ts';
 const root = resolve(import.meta.dirname, '..');
 const { env } = process;
 if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-if (!env.DATABASE_URL && !env.DATABASE_URL_FILE) {
+const needsStores = process.argv[2] !== 'push-keys';
+if (needsStores && !env.DATABASE_URL && !env.DATABASE_URL_FILE) {
   const dataDir = resolve(root, env.MAYFLY_DATA_DIR || '.data');
   const stores = runningStores(dataDir);
   if (!stores) {

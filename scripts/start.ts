@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startService, untilHealthy } from '@mayfly/launcher/service';
 import { findRedis } from '@mayfly/local-stores/find-redis';
 import { ownFolder } from '@mayfly/local-stores/own-folder';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { CannotStart } from '@mayfly/local-stores/problem';
 import { startRedis } from '@mayfly/local-stores/redis';
+import { startWatchdog } from '@mayfly/local-stores/watchdog';
+import { drainSettings } from '@mayfly/shared/settings';
 import { say, step } from './progress.ts';
-import { startApp } from './start/app.ts';
 import { checkFolder, checkPort } from './start/checks.ts';
 import { greeting } from './start/greeting.ts';
 import { keepRunning } from './start/keep-running.ts';
@@ -25,6 +27,11 @@ const root = resolve(import.meta.dirname, '..');
 /** Of the disk that they share with the payloads, contents of notes may take so much. */
 const NOTES_SHARE = 0.05;
 const LOOK_AT_DISK_MS = 2_000;
+/** With a full disk it has to run, too. */
+const UNWELL_MS = 5_000;
+/** Longer than the service lets running transfers take. */
+const drainMs = ({ DRAIN_MS, DRAIN_GRACE_MS }: NodeJS.ProcessEnv) =>
+  (Number(DRAIN_MS) || 0) + Number(DRAIN_GRACE_MS || drainSettings.DRAIN_GRACE_MS.fallback) + 5_000;
 
 shedFirstLoad();
 const stopped = stopRequest(parentFromNpm());
@@ -37,11 +44,12 @@ async function main() {
 
   checkFolder(dataDir);
   const reserve = openReserve(dataDir);
-  if (reserve.releaseAll()) say('The disk is full: what was kept in reserve on it is used for the start.');
+  if (reserve.releaseAll()) say('The disk is full: the start uses the space held in reserve.');
   const owned = await ownFolder(dataDir, 'Mayfly');
   stack.defer(() => owned.release());
   env.HOST ||= LOOPBACK; // whoever tries it out has not decided to serve others
-  const address = await checkPort(env);
+  env.PORT ||= '3000';
+  const address = await checkPort(env.HOST, Number(env.PORT));
   say(reach(env.HOST));
   // Before anything is started: it may be missing, and getting it takes a while.
   const redisProgram = env.REDIS_URL || env.REDIS_URL_FILE ? undefined : await findRedis(say, stopped.signal);
@@ -66,7 +74,7 @@ async function main() {
     env.DATABASE_URL = postgres.url;
     env.NOTES_MAX_BYTES ||= String(Math.floor(diskOf(dataDir).size * NOTES_SHARE));
     const timer = setInterval(() => {
-      if (reserve.adjust()) say('The disk is full: what was kept in reserve on it is left to PostgreSQL.');
+      if (reserve.adjust()) say('The disk is full: PostgreSQL gets the space held in reserve.');
     }, LOOK_AT_DISK_MS);
     stack.defer(() => clearInterval(timer));
     stopped.throwIfRequested();
@@ -94,15 +102,19 @@ async function main() {
   if (!env.S3_ENDPOINT) env.BLOB_DIR ||= join(dataDir, 'blobs');
 
   stack.use(publishStores(dataDir, env));
-  const app = stack.use(startApp(join(root, 'services/all/src/main.ts'), env));
-  owned.serverIs(app.pid);
+  const app = await startService('all', env, { url: address, stdout: 'inherit', stopMs: drainMs(env) });
+  const pid = app.child.pid ?? 0; // without a number there is an error event, and `exited` tells
+  const watchdog = startWatchdog(pid);
+  stack.defer(() => watchdog.dismiss());
+  stack.use(app);
+  owned.serverIs(pid);
   const ended = app.exited.then((how) => `Mayfly ${how}`);
 
   say('Starting Mayfly ...'); // its log goes on from here
-  const down = await Promise.race([app.healthy(address), stopped.requested, failWith(ended)]);
-  if (down?.length) say(`Not everything is well yet: ${down.join(', ')} (see ${address}/api/health).`);
+  const down = await Promise.race([untilHealthy(app, UNWELL_MS), stopped.requested, failWith(ended)]);
+  if (down?.length) say(`Not everything works yet: ${down.join(', ')} (see ${address}/api/health).`);
   if (!stopped.signal.aborted) say(greeting(address, env.HOST, dataDir));
-  // From here on this process only waits. Decision 91.
+  // From here on this process only waits. Decision one-waiting-process.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   await Promise.race([stopped.requested, failWith(ended)]);
   say('Stopping ...');

@@ -3,12 +3,16 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { stopServersBelow } from '@mayfly/local-stores/own-folder';
-import type { Counts } from '../test/infra/counts-reporter.ts';
 import { say } from './progress.ts';
+import { parentFromNpm } from './start/lean.ts';
+import { stopRequest } from './start/stop-request.ts';
+import type { Counts } from './test/counts-reporter.ts';
 
 // npm test: all tests, or those whose path holds an argument (npm test -- libs/store). vitest starts the stores.
 
 const root = resolve(import.meta.dirname, '..');
+
+const stopped = stopRequest(parentFromNpm());
 
 /** Everything temporary of this run lies in one folder, so that nothing of it can be left behind. */
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-tests-'));
@@ -24,20 +28,16 @@ child.on('message', (message) => {
   counts = message as Counts; // the reporter sends nothing else
 });
 
-let isStopping = false;
-const stop = () => {
-  if (!isStopping) say('Stopping ...');
-  isStopping = true;
+stopped.signal.addEventListener('abort', () => {
+  say('Stopping ...');
   child.kill('SIGTERM');
   setTimeout(() => child.kill('SIGKILL'), 10_000).unref();
-};
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-if (process.channel) process.once('disconnect', stop);
+});
 
 const code = await new Promise<number>((resolve) => child.once('exit', (exitCode) => resolve(exitCode ?? 1)));
 await stopServersBelow(folder);
 rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
-if (isStopping) process.exit(130);
+if (stopped.signal.aborted) process.exit(130);
 
 if (!counts) console.log('vitest ended without a result.');
 const { passed, failed, skipped } = counts ?? { passed: 0, failed: 0, skipped: 0 };

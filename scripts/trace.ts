@@ -1,18 +1,19 @@
+import { startSplit, startStores } from '@mayfly/bench/service';
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import { spanTree, startCollector } from '../test/infra/collector.ts';
-import setup from '../test/infra/global-setup.ts';
-import { startShape } from '../test/infra/shapes.ts';
+import { spanTree, startCollector } from '@mayfly/testing/collector';
+import { freshFolder } from '@mayfly/testing/stores';
 
 // npm run trace: starts the split shape on stores of its own, uploads and downloads a file, reads a note, and prints the
 // spans of each request over all hops.
 
 const SIZE = 1_000_000;
 await using stack = new AsyncDisposableStack();
-stack.defer(await setup());
+const folder = stack.use(await freshFolder());
 const collector = stack.use(await startCollector());
-const running = stack.use(await startShape('split', collector.settings));
-const client = new MayflyClient({ baseUrl: running.baseUrl, transport: nodeTransport() });
+const stores = await startStores(stack, folder.path, true);
+const [gateway] = await startSplit(stack, { ...stores, env: { ...stores.env, ...collector.settings } });
+const client = new MayflyClient({ baseUrl: gateway?.url ?? '', transport: nodeTransport() });
 
 const file = { name: 'traced.bin', size: SIZE, stream: () => new Blob([new Uint8Array(SIZE)]).stream() };
 const { link } = await client.uploadFiles([file], { expireSec: 3600, maxDownloads: 1 });

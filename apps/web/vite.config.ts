@@ -14,6 +14,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // the content security policy knows no inline sources
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    license: { fileName: 'licenses.txt' }, // of what is bundled, but for what only workers import
     rolldownOptions: {
       checks: { pluginTimings: false }, // a word about slow plugins is of no use to who builds it
       input: ['index.html', 'src/service-worker/service-worker.ts'],

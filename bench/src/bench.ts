@@ -5,10 +5,13 @@ import type { BenchArguments, Kind } from './arguments.ts';
 import { measureBeside } from './beside.ts';
 import { measureCrowd } from './crowd.ts';
 import { measureGrowth } from './growth.ts';
+import { measureLeases } from './leases.ts';
+import { measureParts } from './parts.ts';
 import { measureReplicas } from './replicas.ts';
 import type { Report } from './report.ts';
 import { measureScenarios } from './scenario-table.ts';
 import { goalsTable } from './table.ts';
+import { measureTelemetry } from './telemetry.ts';
 
 type Measure = (stack: AsyncDisposableStack, folder: string, given: BenchArguments) => Promise<Report>;
 
@@ -19,6 +22,9 @@ const MEASURES: Record<Kind, Measure> = {
   replicas: measureReplicas,
   crowd: measureCrowd,
   growth: measureGrowth,
+  telemetry: measureTelemetry,
+  parts: measureParts,
+  leases: measureLeases,
 };
 
 /** Starts what is measured, measures, prints tables and goals and writes them as JSON. Stops cleanly when it is told to. */

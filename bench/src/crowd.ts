@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { memoryBytes } from '@mayfly/testing/proc';
 import type { BenchArguments } from './arguments.ts';
 import type { Request } from './connection.ts';
 import { type Measured, median, runLoad } from './load.ts';
 import { limitsOf } from './messages.ts';
-import { memoryBytes } from './proc.ts';
 import { atMost, type Report } from './report.ts';
 import { scenario, slowDownloads } from './scenarios.ts';
 import { startSplit, startStores } from './service.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { query } from '@mayfly/testing/stores';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import type { BenchArguments } from './arguments.ts';
 import { median, runLoad } from './load.ts';
 import { figuresOf, measureRound, type Round } from './measure.ts';
@@ -51,7 +51,7 @@ export async function measureGrowth(
     // A folder of its own, too: blob store and database belong together.
     const own = { DATABASE_URL: databaseUrl, BLOB_DIR: join(folder, `blobs-${rows}`) };
     const target = await startAll(stack, { ...stores, env: { ...stores.env, ...own } });
-    await withClient(databaseUrl, (client) => makeRows(client, rows));
+    await makeRows(databaseUrl, rows);
     sizes.push({ rows, target });
   }
   const table: { scenario: string; rows: number; cpuPerThousand: number; p99Ms: number }[] = [];
@@ -99,43 +99,35 @@ ${columns([['clients', 'Redis bytes per client'], ...clients.map((row) => [row.c
 const any = (rows: number) => Math.floor(Math.random() * rows);
 
 async function createDatabase(serverUrl: string, name: string): Promise<string> {
-  await withClient(serverUrl, (client) => client.query(`create database ${name}`));
+  await query(serverUrl, `create database ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-async function withClient(databaseUrl: string, work: (client: pg.Client) => Promise<unknown>) {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** Uploads and notes as the service makes them. */
-async function makeRows(client: pg.Client, rows: number) {
+async function makeRows(databaseUrl: string, rows: number) {
   const auth = createHash('sha256').update(AUTH_TOKEN).digest();
   const numbers = 'generate_series(0, $1::int - 1) as n';
   const life = `now(), now() + interval '7 days', now() + interval '7 days'`;
-  await client.query(
+  await query(
+    databaseUrl,
     `insert into files.uploads (id, state, owner_hash, auth_hash, salt, size, file_count, has_password, max_downloads,
        encrypted_meta, nonce, created_at, expires_at, due_at)
      select md5(n::text)::uuid, 'available', $2, $2, 'AAECAwQFBgcICQoLDA0ODw', 1000, 1, false, 100,
        repeat('A', 200), 'AAECAwQFBgcICQoL', ${life} from ${numbers}`,
     [rows, auth],
   );
-  await client.query(
+  await query(
+    databaseUrl,
     `insert into notes.notes (id, state, owner_hash, auth_hash, salt, content_type, has_password, encrypted_content, nonce,
        max_views, created_at, expires_at, due_at)
      select md5(n::text)::uuid, 'available', $2, $2, 'AAECAwQFBgcICQoLDA0ODw', 'text', false, repeat('A', 100),
        'AAECAwQFBgcICQoL', 1000000, ${life} from ${numbers}`,
     [rows, auth],
   );
-  for (const table of ['files.uploads', 'notes.notes']) await client.query(`vacuum (analyze) ${table}`);
-  await client.query('checkpoint');
+  for (const table of ['files.uploads', 'notes.notes']) await query(databaseUrl, `vacuum (analyze) ${table}`);
+  await query(databaseUrl, 'checkpoint');
 }
 
 async function redisBytesPerClient(stack: AsyncDisposableStack, redisUrl: string, url: string, counts: number[]) {

@@ -1,5 +1,5 @@
+import { cpuSeconds, forgetPeak, peakMemoryBytes } from '@mayfly/testing/proc';
 import { type Load, type Measured, median, runLoad } from './load.ts';
-import { cpuSeconds, forgetPeak, peakMemoryBytes } from './proc.ts';
 import type { Target } from './target.ts';
 
 export type Round = Measured & {

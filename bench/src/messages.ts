@@ -18,12 +18,16 @@ const NOTE_CONTENT = randomBytes(1024).toString('base64');
 
 /** A service with other options than Mayfly's defaults is asked in its own. */
 export async function limitsOf(url: string): Promise<ServiceLimits> {
-  return (await (await fetch(`${url}/api/config`)).json()) as ServiceLimits; // as decision 9 says
+  return (await (await fetch(`${url}/api/config`)).json()) as ServiceLimits; // contract 5
 }
 
 /** A request without a body. */
 export function get(path: string, index: number, headers: Record<string, string> = {}): Request {
   return { head: head('GET', path, index, headers) };
+}
+
+export function remove(path: string, index: number, headers: Record<string, string>): Request {
+  return { head: head('DELETE', path, index, headers) };
 }
 
 export function postJson(path: string, index: number, body: unknown): Request {

@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startProgram } from '@mayfly/launcher/program';
 import { freePort } from '@mayfly/local-stores/ports';
-import { startProgram } from './program.ts';
 import type { Target } from './target.ts';
 
 export const REFERENCES = ['http', 'fastify', 'sink', 'reader', 'nginx'] as const;
 export type Reference = (typeof REFERENCES)[number];
+
+/** What goes wrong in them is shown, and nothing else. */
+const SHOWN = { stdout: 'ignore' } as const;
 
 /** Files that `reader` and `nginx` serve, under the names that this gives to sizes. */
 export const fileName = (sizeBytes: number): string => `${sizeBytes}.bin`;
@@ -20,9 +23,9 @@ export async function startReference(
 ): Promise<Target | undefined> {
   if (name === 'nginx') return startNginx(stack, folder);
   const entry = join(import.meta.dirname, 'references', `${name}.ts`);
-  const program = stack.use(startProgram(process.execPath, [entry, folder], process.env));
+  const program = stack.use(startProgram(process.execPath, [entry, folder], process.env, SHOWN));
   const [port] = await once(program.child, 'message');
-  return { name, url: `http://127.0.0.1:${port}`, processes: { [name]: program.pid } };
+  return { name, url: `http://127.0.0.1:${port}`, processes: { [name]: program.child.pid ?? 0 } };
 }
 
 async function startNginx(stack: AsyncDisposableStack, folder: string): Promise<Target | undefined> {
@@ -40,8 +43,8 @@ events {}
 http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; ${temporary.join(' ')}
 server { listen 127.0.0.1:${port}; root ${folder}; } }`,
   );
-  const program = stack.use(startProgram(command, ['-p', own, '-c', configuration], process.env));
-  const target = { name: 'nginx', url: `http://127.0.0.1:${port}`, processes: { nginx: program.pid } };
+  const program = stack.use(startProgram(command, ['-p', own, '-c', configuration], process.env, SHOWN));
+  const target = { name: 'nginx', url: `http://127.0.0.1:${port}`, processes: { nginx: program.child.pid ?? 0 } };
   await untilAnswers(target.url);
   return target;
 }

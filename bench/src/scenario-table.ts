@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { memoryBytes } from '@mayfly/testing/proc';
 import type { BenchArguments } from './arguments.ts';
 import { judge } from './goals.ts';
 import { runLoad } from './load.ts';
 import { figuresOf, measureRound, type Round } from './measure.ts';
 import { limitsOf } from './messages.ts';
-import { memoryBytes } from './proc.ts';
 import { REFERENCES, startReference, writeFileOf } from './references.ts';
 import type { Report } from './report.ts';
 import { type Ask, SCENARIOS, type Scenario, SERVED_SIZES } from './scenarios.ts';

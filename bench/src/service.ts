@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import {
+  migrateTables,
+  type Service,
+  startSplit as startProcesses,
+  startService,
+  untilHealthy,
+} from '@mayfly/launcher/service';
 import { findMinio, startMinio } from '@mayfly/local-stores/minio';
-import { freePort } from '@mayfly/local-stores/ports';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
-import { ALLOCATION, NODE_ARGS } from '@mayfly/shared/run-options';
-import { startProgram } from './program.ts';
 import type { Target } from './target.ts';
 
 export type Shape = 'all' | 'split';
@@ -20,8 +21,6 @@ export type Stores = {
   env: Record<string, string>;
   pids: Record<string, number>;
 };
-
-const root = resolve(import.meta.dirname, '../..');
 
 /** Stores of their own below the folder, durable as `npm start` has them. With a bucket, where this machine has MinIO. */
 export async function startStores(stack: AsyncDisposableStack, folder: string, hasBucket = false): Promise<Stores> {
@@ -43,51 +42,31 @@ export async function startStores(stack: AsyncDisposableStack, folder: string, h
 
 /** Mayfly in one process. Limits are the defaults; the load names many clients, which only TRUST_PROXY lets it do. */
 export async function startAll(stack: AsyncDisposableStack, stores: Stores): Promise<Target> {
-  const all = await startProcess(stack, 'all', stores.env);
-  await untilHealthy(all.url);
-  return { name: 'all', url: all.url, processes: { all: all.pid }, stores: stores.pids };
+  const all = await starter(stack, stores)('all');
+  await untilHealthy(all);
+  return { name: 'all', url: all.url, processes: pidsOf({ all }), stores: stores.pids };
 }
 
 /** So many replicas of gateway, files and notes, each gateway with its own two; one janitor for all. */
-export async function startSplit(stack: AsyncDisposableStack, stores: Stores, replicas = 1): Promise<Target[]> {
-  const migration = spawn(process.execPath, [join(root, 'libs/store/src/migrate.ts')], { env: inherited(stores.env) });
-  const [code] = await once(migration, 'exit');
-  if (code !== 0) throw new Error('the migration failed');
-  const janitor = await startProcess(stack, 'janitor', stores.env);
-  const targets: Target[] = [];
-  for (let replica = 1; replica <= replicas; replica++) {
-    const files = await startProcess(stack, 'files', stores.env);
-    const notes = await startProcess(stack, 'notes', stores.env);
-    const gateway = await startProcess(stack, 'gateway', { ...stores.env, FILES_URL: files.url, NOTES_URL: notes.url });
-    await untilHealthy(gateway.url);
-    const processes = { gateway: gateway.pid, files: files.pid, notes: notes.pid, janitor: janitor.pid };
-    targets.push({ name: 'split', url: gateway.url, processes, stores: stores.pids });
-  }
-  return targets;
+export async function startSplit(stack: AsyncDisposableStack, stores: Stores, count = 1): Promise<Target[]> {
+  await migrateTables(stores.env);
+  const { janitor, replicas } = await startProcesses(count, starter(stack, stores));
+  for (const { gateway } of replicas) await untilHealthy(gateway);
+  return replicas.map((replica) => ({
+    name: 'split',
+    url: replica.gateway.url,
+    processes: pidsOf({ ...replica, janitor }),
+    stores: stores.pids,
+  }));
 }
 
-async function startProcess(stack: AsyncDisposableStack, name: string, settings: Record<string, string>) {
-  const port = await freePort();
-  const entry = join(root, 'services', name, 'src/main.ts');
-  const env = { ...inherited(settings), HOST: '127.0.0.1', TRUST_PROXY: '1', PORT: String(port) };
-  const { pid } = stack.use(startProgram(process.execPath, [entry], env));
-  return { url: `http://127.0.0.1:${port}`, pid };
+/** BENCH_NODE_OPTIONS, such as --cpu-prof, reaches every process of the service. */
+function starter(stack: AsyncDisposableStack, { env }: Stores) {
+  const { BENCH_NODE_OPTIONS: NODE_OPTIONS } = process.env;
+  return async (name: string, settings: Record<string, string> = {}) =>
+    stack.use(await startService(name, { NODE_OPTIONS, TRUST_PROXY: '1', ...env, ...settings }, { stdout: 'ignore' }));
 }
 
-function inherited(settings: Record<string, string>): NodeJS.ProcessEnv {
-  const { PATH, HOME, NODE_COMPILE_CACHE, BENCH_NODE_OPTIONS = '' } = process.env;
-  const options = [...NODE_ARGS, BENCH_NODE_OPTIONS].join(' '); // such as --cpu-prof
-  return { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS: options, ...ALLOCATION, ...settings };
-}
-
-async function untilHealthy(url: string) {
-  for (let tries = 0; tries < 600; tries++) {
-    const isUp = await fetch(`${url}/api/health`).then(
-      (answer) => answer.ok,
-      () => false, // not listening yet
-    );
-    if (isUp) return;
-    await sleep(100);
-  }
-  throw new Error(`the service at ${url} did not become healthy`);
+function pidsOf(services: Record<string, Service>): Record<string, number> {
+  return Object.fromEntries(Object.entries(services).map(([name, { child }]) => [name, child.pid ?? 0]));
 }

@@ -1,10 +1,10 @@
+import { ticksOf } from '@mayfly/testing/proc';
 import { describe, expect, test } from 'vitest';
 import { readArguments } from '../src/arguments.ts';
 import { parseHead } from '../src/connection.ts';
 import { judge } from '../src/goals.ts';
 import { percentile } from '../src/load.ts';
 import { type Figures, figuresOf, type Round } from '../src/measure.ts';
-import { ticksOf } from '../src/proc.ts';
 
 test('a percentile is the value of the nearest rank', () => {
   expect(percentile([30, 10, 20], 50)).toBe(20);

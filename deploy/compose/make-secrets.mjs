@@ -18,7 +18,7 @@ function write(path, text) {
   renameSync(draft, path);
 }
 
-/** The secret in a file; a new one of so many random bytes when there is none. */
+/** The secret in a file; a new one of that many random bytes when there is none. */
 function secret(path, bytes) {
   if (!existsSync(path)) {
     write(path, randomBytes(bytes).toString('hex'));

@@ -1,28 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Dashboard, grafanaJson, panel, stat } from './grafana.ts';
 
 // node deploy/observability/dashboards.ts: writes the dashboards that Grafana reads. A test fails when they differ.
 
-type Query = { expr: string; legend?: string };
-type Panel = { title: string; unit: string; queries: Query[]; kind?: 'stat' };
-type Dashboard = { uid: string; title: string; panels: Panel[] };
-
 const GATEWAY = 'mayfly_service="gateway"';
-const panel = (title: string, unit: string, ...queries: [string, string?][]): Panel => ({
-  title,
-  unit,
-  queries: queries.map(([expr, legend]) => ({ expr, ...(legend ? { legend } : {}) })),
-});
-const stat = (title: string, unit: string, expr: string): Panel => ({
-  title,
-  unit,
-  queries: [{ expr }],
-  kind: 'stat',
-});
 /** A share of time by which so many observations were done, per label. */
 const quantile = (share: number, metric: string, by: string, filter = '') =>
   `histogram_quantile(${share}, sum by (le, ${by}) (rate(${metric}_bucket{${filter}}[$__rate_interval])))`;
-/** Counters that nothing has happened to yet are not there: then it is none. */
+/** A counter does not exist until it has counted something: until then it is 0. */
 const orNone = (expr: string) => `(${expr}) or vector(0)`;
 const events = (kind: string, event: string) =>
   orNone(`sum(rate(mayfly_items_events_total{mayfly_kind="${kind}",mayfly_event="${event}"}[$__rate_interval]))`);
@@ -165,38 +151,6 @@ export const dashboards: Dashboard[] = [
     ],
   },
 ];
-
-const [WIDTH, HEIGHT] = [12, 8];
-
-/** The dashboard as Grafana reads it: two panels in a row. */
-export function grafanaJson({ uid, title, panels }: Dashboard): string {
-  const datasource = { type: 'prometheus', uid: 'prometheus' };
-  const placed = panels.map(({ title: name, unit, queries, kind }, index) => ({
-    id: index + 1,
-    title: name,
-    type: kind ?? 'timeseries',
-    datasource,
-    gridPos: { x: (index % 2) * WIDTH, y: Math.floor(index / 2) * HEIGHT, w: WIDTH, h: HEIGHT },
-    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
-    targets: queries.map(({ expr, legend = '' }, number) => ({
-      refId: String.fromCharCode(65 + number),
-      datasource,
-      expr,
-      legendFormat: legend,
-    })),
-  }));
-  const dashboard = {
-    uid,
-    title,
-    tags: ['mayfly'],
-    schemaVersion: 41,
-    editable: false,
-    refresh: '30s',
-    time: { from: 'now-3h', to: 'now' },
-    panels: placed,
-  };
-  return `${JSON.stringify(dashboard, undefined, 2)}\n`;
-}
 
 if (import.meta.main) {
   for (const dashboard of dashboards) {

@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { portProblem } from '@mayfly/local-stores/ports';
 import { CannotStart } from '@mayfly/local-stores/problem';
-import { LOOPBACK } from './reach.ts';
 
 /** Throws CannotStart when the data folder, or what an earlier start made in it, cannot be written to. */
 export function checkFolder(dataDir: string) {
@@ -30,9 +29,7 @@ function makeFolder(path: string) {
 }
 
 /** Where a browser on this machine finds the service. Throws CannotStart when something else is there already. */
-export async function checkPort(env: NodeJS.ProcessEnv): Promise<string> {
-  const host = env.HOST || LOOPBACK;
-  const port = Number(env.PORT || 3000);
+export async function checkPort(host: string, port: number): Promise<string> {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new CannotStart('PORT must be a port number from 1 to 65535.');
   }

@@ -21,9 +21,9 @@ ${reach(host)}
 
 Open it in a browser to send something. For programs:
 
-Is it well?
+See that it works:
   curl ${address}/api/health
-Leave a note (with made-up bytes in place of an encrypted text):
+Leave a note (made-up bytes stand in for the encrypted text):
   curl ${address}/api/note -H 'content-type: application/json' -d '${JSON.stringify(NOTE)}'
 `;
 }

@@ -5,12 +5,12 @@ type Running = { exited: Promise<string>; stop(): Promise<void> };
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Who has run for so long was well: the next pause is a short one again. */
+/** A server that has run for this long was healthy: the next pause is short again. */
 const WELL_AFTER_MS = 60_000;
 
 /**
  * Starts a server again whenever it ends by itself, such as PostgreSQL on a disk that is full. Between two starts it waits, longer
- * each time that it does not help. Disposing ends it for good.
+ * each time that one fails. Disposing ends it for good.
  */
 export function keepRunning<Server extends Running>(
   name: string,
@@ -40,10 +40,10 @@ export function keepRunning<Server extends Running>(
       const how = await current.exited;
       if (ending.signal.aborted) return;
       if (performance.now() - startedAt > WELL_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
-      say(`${name} ${how}. It is started again.`);
+      say(`${name} ${how}. Restarting it.`);
       await current.stop(); // gives back its folder
       await untilItRunsAgain();
-      say(`${name} runs again.`);
+      say(`${name} is running again.`);
     }
   }
   const watching = watch().catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 
-// What keeps the process small that starts everything and then waits. Decision 91.
+// What keeps the process small that starts everything and then waits. Decision one-waiting-process.
 
 const AGAIN = '--again';
 
@@ -12,8 +12,7 @@ export function shedFirstLoad() {
   const { moduleLoadList = [] } = process as { moduleLoadList?: string[] }; // Node's own list, in no type
   const hasStripped = moduleLoadList.some((name) => name.includes('amaro'));
   const { argv, env, execArgv, execPath } = process;
-  // A channel to a parent would not outlive it.
-  if (!hasStripped || !env.NODE_COMPILE_CACHE || argv.includes(AGAIN) || process.channel || !process.execve) return;
+  if (!hasStripped || !env.NODE_COMPILE_CACHE || argv.includes(AGAIN) || !process.execve) return;
   flushCompileCache();
   process.execve(execPath, [execPath, ...execArgv, ...argv.slice(1), AGAIN], env);
 }

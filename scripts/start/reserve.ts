@@ -9,7 +9,7 @@ const FULL_BYTES = 2 * MIB;
 /**
  * Two files that only take space, on the disk that the stores share with everything else. When it is full the first is let go
  * of, so that PostgreSQL can write what is needed to forget; the second only when PostgreSQL has died, for it needs a piece of
- * its log to start. Both are made again when there is room. Decision 78.
+ * its log to start. Both are made again when there is room. Decision disk-reserve.
  */
 export type Reserve = {
   /** Lets go of the first file where the disk is full, and makes what is missing where there is room. True when it let go. */

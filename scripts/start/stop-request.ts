@@ -27,7 +27,6 @@ export function stopRequest(parent?: number): StopRequest {
     requested.resolve();
   };
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onRequest);
-  if (process.channel) process.once('disconnect', onRequest);
   if (parent) {
     const timer = setInterval(() => {
       if (process.ppid === parent) return;

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '@mayfly/local-stores/ports';
-import type { Deployment } from '../infra/deployment.ts';
+import type { Deployment } from '@mayfly/testing/deployment';
 
 const root = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { runAdmin } from '../infra/admin-command.ts';
+import { runAdmin } from '../support/admin-command.ts';
 import { describeEachShape } from '../support/each-shape.ts';
 
 describeEachShape(

@@ -1,24 +1,7 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
+import { exchange } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
 import { call, noteBody, PASSWORD_HEADERS, token } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-
-/** Sends bytes as they are and reads until the server closes or stays silent for a while. */
-async function raw(baseUrl: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(baseUrl);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  socket.on('error', () => {}); // a reset ends the answer as a close does
-  socket.setTimeout(1_000, () => socket.destroy());
-  socket.write(bytes);
-  let answer = '';
-  socket.on('data', (chunk) => {
-    answer += chunk;
-  });
-  await new Promise((resolve) => socket.once('close', resolve));
-  return answer;
-}
 
 /** The answers of a connection: every one is JSON with an `error` and a 4xx, or the connection just ends. */
 function expectOnlyCleanErrors(answer: string) {
@@ -131,7 +114,7 @@ describeEachShape('bad input', (service) => {
 
   test('a token in two headers is no token', async () => {
     const item = await service.api.newUpload();
-    const answer = await raw(
+    const answer = await exchange(
       service.api.baseUrl,
       `GET /api/download/${item.id} HTTP/1.1\r\nHost: x\r\nX-Auth-Token: ${item.authToken}\r\nX-Auth-Token: ${token()}\r\nConnection: close\r\n\r\n`,
     );
@@ -160,7 +143,7 @@ describeEachShape('bad input', (service) => {
       'POST /api/note HTTP/1.1\r\nHost: x\r\nExpect: coffee\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
     ],
   ])('JSON and 4xx, or the end of the connection: %s', async (_, bytes) => {
-    const answer = await raw(service.api.baseUrl, bytes);
+    const answer = await exchange(service.api.baseUrl, bytes);
     expect(answer).not.toBe('');
     expectOnlyCleanErrors(answer);
     expect((await send('GET', '/api/config')).status).toBe(200);

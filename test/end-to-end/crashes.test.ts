@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServiceProcess, untilReady } from '@mayfly/testing/shapes';
+import type { Moment } from '@mayfly/testing/triggering-proxy';
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ServiceProcess, stopService, untilReady } from '../infra/shapes.ts';
-import type { Moment } from '../infra/triggering-proxy.ts';
 import { Api, token, uploadHeaders } from '../support/api.ts';
 import { type CrashSite, NOTHING, openCrashSite } from '../support/crash-site.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 // Processes are killed (SIGKILL) at the moments when half of something is done. The statements are known by a part of their text.
 
@@ -40,6 +40,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
   afterEach(async () => {
     // Whatever a test has done: the invariants hold at once, and two sweeps leave nothing over.
     expect(await site.broken()).toEqual([]);
+    await site.untilQuiet();
     await site.letTimePass();
     for (let i = 0; i < 2; i++) await site.sweep();
     expect(await site.leftOver()).toEqual(NOTHING);
@@ -47,7 +48,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
   });
 
   async function restart(service: ServiceProcess) {
-    await stopService(service, 'SIGKILL');
+    await service.stop('SIGKILL');
     service.restart();
     await untilReady(service);
   }
@@ -75,7 +76,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
       socket.write(requestHead('POST /api/upload', { ...headers(), 'Content-Length': '1000000' }));
       socket.write(Buffer.alloc(500_000));
       await untilTrue(async () => (await states()).includes('pending'));
-      await stopService(files, 'SIGKILL');
+      await files.stop('SIGKILL');
       socket.destroy();
     });
 
@@ -134,7 +135,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
       const killed = site.toDatabase.when(text, moment, () => janitor?.child.kill('SIGKILL'));
       janitor = await site.start('janitor');
       await killed;
-      await stopService(janitor, 'SIGKILL');
+      await janitor.stop('SIGKILL');
       return uploads;
     }
 
@@ -199,7 +200,7 @@ describe.each(['disk', 'S3'] as const)('crashes (%s)', (kind) => {
       }
     };
     await Promise.all([client(), client(), client(), client(), killer()]);
-    await stopService(janitor);
+    await janitor.stop();
     console.log(`crashes at random (${kind}): ${JSON.stringify({ ...seen, kept: kept.length })}`);
 
     expect(kept.length).toBeGreaterThan(0);

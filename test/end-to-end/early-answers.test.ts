@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { freshFolder } from '@mayfly/testing/stores';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { call, noteBody, token, uploadHeaders } from '../support/api.ts';

@@ -1,19 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freshDatabase, freshFolder, freshRedis } from '@mayfly/local-stores/testing';
+import { migrateTables, untilHealthy } from '@mayfly/launcher/service';
+import { unusedPort } from '@mayfly/local-stores/ports';
+import { diskBlobs } from '@mayfly/testing/blobs';
+import { type ServiceProcess, startReady } from '@mayfly/testing/shapes';
+import { freshDatabase, freshFolder, freshRedis } from '@mayfly/testing/stores';
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { diskBlobs } from '../infra/blobs.ts';
-import {
-  migrateTables,
-  type ServiceProcess,
-  startProcess,
-  stopService,
-  untilHealthy,
-  untilReady,
-  unusedPort,
-} from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 const PAYLOAD = Buffer.alloc(20_000_000, 1);
 
@@ -31,12 +25,8 @@ describe.skipIf(process.platform !== 'linux')('a replica that freezes', () => {
     const folder = stack.use(await freshFolder());
     const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url, ...blobs.settings };
     await migrateTables(stores);
-    const start = async (name: string, settings: Record<string, string>) => {
-      const service = await startProcess(name, { ...stores, ...settings });
-      stack.defer(() => stopService(service, 'SIGKILL'));
-      await untilReady(service);
-      return service;
-    };
+    const start = (name: string, settings: Record<string, string>) =>
+      startReady(stack, name, { ...stores, ...settings });
     const namesFile = join(folder.path, 'names.json');
     const addresses = ['127.0.0.51', '127.0.0.52'];
     writeFileSync(namesFile, JSON.stringify({ 'files.test': addresses, 'notes.test': addresses }));
@@ -48,9 +38,9 @@ describe.skipIf(process.platform !== 'linux')('a replica that freezes', () => {
       FILES_URL: `http://files.test:${ports.files}`,
       NOTES_URL: `http://notes.test:${ports.notes}`,
       TEST_NAMES: namesFile,
-      NODE_OPTIONS: `--import ${join(import.meta.dirname, '../infra/name-server.ts')}`,
+      NODE_OPTIONS: `--import ${join(import.meta.dirname, '../support/name-server.ts')}`,
     });
-    await untilHealthy(gateway, gateway.url);
+    await untilHealthy(gateway);
     api = new Api(gateway.url);
   });
   afterAll(() => stack.disposeAsync());

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase } from '@mayfly/local-stores/testing';
+import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshDatabase } from '@mayfly/testing/stores';
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openFaultProxy } from '../infra/fault-proxy.ts';
-import { type RunningShape, SHAPES, startShape, stopService } from '../infra/shapes.ts';
 import { Api, call } from '../support/api.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 const statusOf = (url: string) =>
   fetch(url).then(
@@ -17,15 +17,12 @@ const statusOf = (url: string) =>
 
 describe.each(SHAPES)('the admin port (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
+  let proxy: FaultProxy;
   let running: RunningShape;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
-    const url = new URL(database.url);
-    proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
-    url.hostname = '127.0.0.1';
-    url.port = String(proxy.port);
-    running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
+    proxy = stack.use(await openFaultProxy(database.url));
+    running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url }));
   });
   afterAll(() => stack.disposeAsync());
   const all = (path: string) => Promise.all(running.processes.map(({ adminUrl }) => statusOf(adminUrl + path)));
@@ -67,7 +64,7 @@ describe.each(SHAPES)('the admin port (%s)', (shape) => {
     const socket = await openSocket(running.baseUrl);
     socket.write(requestHead(`GET /api/download/${upload.id}`, { 'X-Auth-Token': upload.authToken }));
     await new Promise((resolve) => socket.once('readable', resolve)); // and reads no further
-    const stopped = stopService(gateway);
+    const stopped = gateway.stop();
     await untilTrue(async () => (await statusOf(`${gateway.adminUrl}/readyz`)) === 503);
     await sleep(500);
     expect(await statusOf(`${gateway.adminUrl}/livez`)).toBe(200);

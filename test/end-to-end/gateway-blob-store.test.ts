@@ -1,7 +1,7 @@
+import { untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
 import { type Api, call, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { untilTrue } from '../support/wire.ts';
 
 const MiB = 1024 * 1024;
 

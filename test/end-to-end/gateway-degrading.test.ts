@@ -1,18 +1,11 @@
-import { freshDatabase } from '@mayfly/local-stores/testing';
-import pg from 'pg';
+import { untilHealthy } from '@mayfly/launcher/service';
+import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { replaceableRedis } from '@mayfly/testing/replaceable-redis';
+import { type RunningShape, type ServiceProcess, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshDatabase, query } from '@mayfly/testing/stores';
+import { untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openFaultProxy } from '../infra/fault-proxy.ts';
-import {
-  type RunningShape,
-  type ServiceProcess,
-  SHAPES,
-  startShape,
-  stopService,
-  untilHealthy,
-} from '../infra/shapes.ts';
 import { Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
-import { replaceableRedis } from '../support/stores.ts';
-import { untilTrue } from '../support/wire.ts';
 
 type Health = { status: string; components: Record<string, string> };
 
@@ -62,7 +55,6 @@ describe.each(SHAPES)('without Redis (%s)', (shape) => {
     await running?.[Symbol.asyncDispose]();
     await redis?.[Symbol.asyncDispose]();
   });
-  const gateways = () => running.processes.filter(({ url }) => running.baseUrls.includes(url));
   const untilWell = () =>
     untilTrue(async () => {
       const healths = await Promise.all(running.baseUrls.map(healthOf));
@@ -78,7 +70,7 @@ describe.each(SHAPES)('without Redis (%s)', (shape) => {
         components: { files: 'ok', notes: 'ok', redis: 'down' },
       });
     }
-    for (const { adminUrl } of gateways()) expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
+    for (const { adminUrl } of running.gateways) expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
     await expectAllWorks(running);
     const began = performance.now();
     for (let i = 0; i < 20; i++) await new Api(running.baseUrl).exists(token());
@@ -89,18 +81,18 @@ describe.each(SHAPES)('without Redis (%s)', (shape) => {
   });
 
   test('one that is killed and comes back empty: the same, and few warnings', async () => {
-    const before = gateways().map((service) => service.output().length);
+    const before = running.gateways.map((service) => service.output().length);
     await redis.kill();
     for (const baseUrl of running.baseUrls) {
       await expectHealth(baseUrl, { status: 503, components: { redis: 'down' } });
     }
     await expectAllWorks(running);
     for (let i = 0; i < 50; i++) await new Api(running.baseUrl).exists(token());
-    await untilTrue(() => gateways().every((service, i) => warningsOf(service, before[i]).length > 0));
+    await untilTrue(() => running.gateways.every((service, i) => warningsOf(service, before[i]).length > 0));
     await redis.start();
     await untilWell();
     await expectAllWorks(running);
-    for (const [i, service] of gateways().entries()) {
+    for (const [i, service] of running.gateways.entries()) {
       const warnings = warningsOf(service, before[i]);
       expect(warnings.length, JSON.stringify(warnings)).toBeLessThan(10);
     }
@@ -109,17 +101,14 @@ describe.each(SHAPES)('without Redis (%s)', (shape) => {
 
 describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
+  let proxy: FaultProxy;
   let running: RunningShape;
   let directUrl: string;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
     directUrl = database.url;
-    const url = new URL(database.url);
-    proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
-    url.hostname = '127.0.0.1';
-    url.port = String(proxy.port);
-    running = stack.use(await startShape(shape, { DATABASE_URL: url.href, TOKEN_FAILURES_MAX: '0' }));
+    proxy = stack.use(await openFaultProxy(database.url));
+    running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url, TOKEN_FAILURES_MAX: '0' }));
   });
   afterAll(() => stack.disposeAsync());
 
@@ -153,11 +142,7 @@ describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
     await expectHealth(running.baseUrl, WELL);
     expect((await api.info(upload.id)).body.downloadCount).toBe(0);
     expect((await api.note(note.id)).body.viewCount).toBe(0);
-    const client = new pg.Client(directUrl);
-    await client.connect();
-    const { rows } = await client.query('select count(*)::int as uploads from files.uploads');
-    await client.end();
-    expect(rows).toEqual([{ uploads: 1 }]);
+    expect(await query(directUrl, 'select count(*)::int as uploads from files.uploads')).toEqual([{ uploads: 1 }]);
     await expectAllWorks(running);
 
     // 40 requests and more have failed. What a warning is about may come once for each reason and pooled connection.
@@ -186,7 +171,7 @@ describe('without a service (split)', () => {
       const note = await api.newNote();
       const from = gateway.output().length;
       const candidates = running.processes.filter(({ name }) => name === gone);
-      for (const service of candidates) await stopService(service, 'SIGKILL');
+      for (const service of candidates) await service.stop('SIGKILL');
 
       await expectHealth(running.baseUrl, {
         status: 503,
@@ -200,7 +185,7 @@ describe('without a service (split)', () => {
         expect(ofOther.status, other).toBe(200);
       }
       for (const service of candidates) service.restart();
-      for (const baseUrl of running.baseUrls) await untilHealthy(gateway, baseUrl);
+      for (const one of running.gateways) await untilHealthy(one);
       await expectAllWorks(running);
       expect((await api.info(upload.id)).body.downloadCount).toBe(0);
       expect(warningsOf(gateway, from).map(({ msg }) => msg)).toEqual(['a service is away']);

@@ -1,7 +1,7 @@
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
 import { type Api, call, token } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 const MAX = 20;
 const ITEM_MAX = 200;

@@ -1,5 +1,5 @@
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openSocket, requestHead } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
 import { type Answer, type Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
@@ -119,11 +119,9 @@ describeEachShape(
 
 /** Begins an upload and leaves in the middle of it. */
 async function breakOff(baseUrl: string, size: number) {
-  const { hostname, port } = new URL(baseUrl);
-  const fields = { Host: 'x', 'Content-Length': size, ...uploadHeaders({ authToken: token(), ownerToken: token() }) };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  const socket = connect(Number(port), hostname);
-  socket.write(`POST /api/upload HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const tokens = { authToken: token(), ownerToken: token() };
+  const socket = await openSocket(baseUrl);
+  socket.write(requestHead('POST /api/upload', { 'Content-Length': String(size), ...uploadHeaders(tokens) }));
   socket.write(Buffer.alloc(1_000));
   await sleep(100);
   socket.destroy();

@@ -1,26 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshRedis } from '@mayfly/local-stores/testing';
 import { buildLogger } from '@mayfly/shared/logger';
 import { openRedis, type Redis } from '@mayfly/shared/redis';
+import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshRedis } from '@mayfly/testing/stores';
+import { untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openFaultProxy } from '../infra/fault-proxy.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 import { call } from '../support/api.ts';
-import { untilTrue } from '../support/wire.ts';
 
 describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
+  let proxy: FaultProxy;
   let redis: Redis;
   let running: RunningShape;
   beforeAll(async () => {
     const store = stack.use(await freshRedis());
     const logger = buildLogger({ LOG_LEVEL: 'silent' }, 'test');
     redis = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 5_000 }, 'queue', logger)).redis;
-    const url = new URL(store.url);
-    proxy = stack.use(await openFaultProxy('127.0.0.1', store.port));
-    url.port = String(proxy.port);
-    const settings = { REDIS_URL: url.href, REDIS_TIMEOUT_MS: '500', RATE_LIMIT_MAX: '100000' };
+    proxy = stack.use(await openFaultProxy(store.url));
+    const settings = { REDIS_URL: proxy.url, REDIS_TIMEOUT_MS: '500', RATE_LIMIT_MAX: '100000' };
     running = stack.use(await startShape(shape, settings));
   });
   afterAll(() => stack.disposeAsync());

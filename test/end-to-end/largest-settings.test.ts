@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { startProcess } from '@mayfly/testing/shapes';
+import { untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import { startProcess } from '../infra/shapes.ts';
 import { noteBody } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { untilTrue } from '../support/wire.ts';
 
 const LARGEST = 2 ** 31 - 1;
 const MIB = 1024 * 1024;

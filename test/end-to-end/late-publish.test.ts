@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { freshDatabase } from '@mayfly/local-stores/testing';
+import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshDatabase } from '@mayfly/testing/stores';
+import { type Moment, openTriggeringProxy, type TriggeringProxy } from '@mayfly/testing/triggering-proxy';
+import { untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openFaultProxy } from '../infra/fault-proxy.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
-import { type Moment, openTriggeringProxy } from '../infra/triggering-proxy.ts';
 import { Api, call } from '../support/api.ts';
-import { untilTrue } from '../support/wire.ts';
 
 // PostgreSQL goes away for a moment when the last byte of an upload has just been stored.
 
@@ -15,16 +15,14 @@ const AWAY_MS = 2_000;
 
 describe.each(SHAPES)('PostgreSQL is away at the last byte (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
-  let watched: Awaited<ReturnType<typeof openTriggeringProxy>>;
+  let proxy: FaultProxy;
+  let watched: TriggeringProxy;
   let running: RunningShape;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
-    const url = new URL(database.url);
-    watched = stack.use(await openTriggeringProxy(url.hostname, Number(url.port)));
-    proxy = stack.use(await openFaultProxy('127.0.0.1', watched.port));
-    url.port = String(proxy.port);
-    running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
+    watched = stack.use(await openTriggeringProxy(database.url));
+    proxy = stack.use(await openFaultProxy(watched.url));
+    running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url }));
   });
   afterAll(() => stack.disposeAsync());
 

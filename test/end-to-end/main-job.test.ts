@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encryptedSize, MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
+import type { TestBlobs } from '@mayfly/testing/blobs';
+import { peakMemoryBytes } from '@mayfly/testing/proc';
 import { expect, test } from 'vitest';
-import type { TestBlobs } from '../infra/blobs.ts';
-import { peakMemoryBytes } from '../infra/shapes.ts';
 import type { Api } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
 
@@ -13,11 +13,10 @@ const MIB = 1024 * 1024;
 describeEachShape('the main job', (service) => {
   test('100 MiB, encrypted by the client, come back byte by byte, and memory stays flat', async () => {
     await roundTrip(service.api, 32 * MIB); // code and buffers are warm before memory is measured
-    const before = service.running.processes.map((process) => peakMemoryBytes(process));
+    const before = service.running.processes.map((process) => peakMemoryBytes(process.child.pid));
     await roundTrip(service.api, 100 * MIB);
     service.running.processes.forEach((process, index) => {
-      const peak = peakMemoryBytes(process);
-      if (peak === undefined) return; // only Linux tells
+      const peak = peakMemoryBytes(process.child.pid); // 0 where it is not Linux
       expect(peak - (before[index] ?? 0), `${process.name} grew`).toBeLessThan(64 * MIB);
     });
   });

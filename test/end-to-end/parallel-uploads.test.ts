@@ -1,5 +1,5 @@
+import { peakMemoryBytes } from '@mayfly/testing/proc';
 import { expect, test } from 'vitest';
-import { peakMemoryBytes } from '../infra/shapes.ts';
 import { call, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
 
@@ -27,13 +27,13 @@ describeEachShape('twenty uploads at once', (service) => {
     'add less than a quarter of their bytes to the memory of any process (measured on Linux, else skipped)',
     async () => {
       for (let i = 0; i < 3; i++) await Promise.all([send(), send()]); // what grows once, whatever is sent
-      const before = service.running.processes.map((one) => peakMemoryBytes(one) ?? 0);
+      const before = service.running.processes.map((one) => peakMemoryBytes(one.child.pid));
       const answers = await Promise.all(Array.from({ length: UPLOADS }, send));
       expect(answers.map(({ status }) => status)).toEqual(Array(UPLOADS).fill(200));
       const grew = service.running.processes.map((one, i) => ({
         name: one.name,
         beforeMiB: Math.round((before[i] ?? 0) / MiB),
-        grewMiB: Math.round(((peakMemoryBytes(one) ?? 0) - (before[i] ?? 0)) / MiB),
+        grewMiB: Math.round((peakMemoryBytes(one.child.pid) - (before[i] ?? 0)) / MiB),
       }));
       console.log(`${UPLOADS} uploads of ${SIZE_MIB} MiB at once: ${JSON.stringify(grew)}`);
       for (const { grewMiB } of grew) expect(grewMiB).toBeLessThan(MOST_MIB);

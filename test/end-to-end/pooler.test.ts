@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { freshDatabase } from '@mayfly/local-stores/testing';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { openPool } from '@mayfly/store/postgres/pool';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
-import pg from 'pg';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshDatabase, query } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pgbouncer, startPooler } from '../infra/pooler.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
+import { pgbouncer, startPooler } from '../support/pooler.ts';
 
 // Between the service and PostgreSQL stands a real PgBouncer, in the two modes that there are.
 
@@ -38,11 +37,8 @@ describe.skipIf(!pgbouncer).each(MODES)('the store behind PgBouncer in %s mode',
 
   test('of several that bring the tables up to date one works, and no lock is left', async () => {
     await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
-    const { rows } = await client.query(`select count(*)::int as locks from pg_locks where locktype = 'advisory'`);
-    await client.end();
-    expect(rows).toEqual([{ locks: 0 }]);
+    const statement = `select count(*)::int as locks from pg_locks where locktype = 'advisory'`;
+    expect(await query(databaseUrl, statement)).toEqual([{ locks: 0 }]);
   });
 
   test('many calls at once share what connections there are', async () => {
@@ -57,12 +53,9 @@ describe.skipIf(!pgbouncer).each(MODES)('the store behind PgBouncer in %s mode',
   });
 
   test('what the role or the database has set lower stays, and nothing is set that another client could get', async () => {
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
     for (const setting of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
-      await client.query(`alter database ${new URL(databaseUrl).pathname.slice(1)} set ${setting} = '1500ms'`);
+      await query(databaseUrl, `alter database ${new URL(databaseUrl).pathname.slice(1)} set ${setting} = '1500ms'`);
     }
-    await client.end();
     await using fresh = await startPooler(databaseUrl, mode); // the connections of the other one are from before
     expect(await patience(fresh.url)).toEqual({ setting: '1500', source: 'database' });
   });

@@ -2,15 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import { freshDatabase, freshFolder } from '@mayfly/local-stores/testing';
-import pg from 'pg';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshDatabase, freshFolder, query } from '@mayfly/testing/stores';
+import { openTriggeringProxy, type TriggeringProxy } from '@mayfly/testing/triggering-proxy';
+import { untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCli } from '../infra/mayfly-cli.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
-import { openTriggeringProxy } from '../infra/triggering-proxy.ts';
 import { type Answer, Api, call, token } from '../support/api.ts';
 import { undocumented } from '../support/documented.ts';
-import { untilTrue } from '../support/wire.ts';
+import { runCli } from '../support/mayfly-cli.ts';
 
 // Contract 4.3: a client whose answer was lost asks again with the same Idempotency-Key. No sweep runs meanwhile.
 
@@ -22,28 +21,23 @@ const CLAIM = 'as "encryptedContent"';
 type Site = AsyncDisposable & {
   running: RunningShape;
   replicas: Api[];
-  toDatabase: Awaited<ReturnType<typeof openTriggeringProxy>>;
-  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  toDatabase: TriggeringProxy;
+  query(statement: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 };
 
 async function openSite(shape: 'all' | 'split', settings: Record<string, string>): Promise<Site> {
   await using undo = new AsyncDisposableStack();
   const database = undo.use(await freshDatabase());
-  const direct = new URL(database.url);
-  const toDatabase = undo.use(await openTriggeringProxy(direct.hostname, Number(direct.port)));
-  const watched = new URL(database.url);
-  watched.port = String(toDatabase.port);
+  const toDatabase = undo.use(await openTriggeringProxy(database.url));
   const running = undo.use(
-    await startShape(shape, { DATABASE_URL: watched.href, CLEANUP_INTERVAL_SEC: '3600', ...settings }),
+    await startShape(shape, { DATABASE_URL: toDatabase.url, CLEANUP_INTERVAL_SEC: '3600', ...settings }),
   );
-  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  undo.defer(() => pool.end());
   const stack = undo.move();
   return {
     running,
     replicas: running.baseUrls.map((url) => new Api(url)),
     toDatabase,
-    query: async (text, values = []) => (await pool.query(text, values)).rows,
+    query: (statement, values) => query(database.url, statement, values),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -108,8 +102,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('repeated views (%
   });
 
   test('the answer is lost between gateway and client: the same body once more', async () => {
-    const { hostname, port } = new URL(site.running.baseUrl);
-    await using proxy = await openTriggeringProxy(hostname, Number(port));
+    await using proxy = await openTriggeringProxy(site.running.baseUrl);
     const note = await api.newNote({ maxViews: 1 });
     const key = newKey();
     const lost = proxy.when('/view', 'after', () => proxy.drop());
@@ -225,8 +218,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('repeated views (%
 
   test('the command line delivers a note whose answer was lost, and counts one view', async () => {
     await using folder = await freshFolder();
-    const { hostname, port } = new URL(site.running.baseUrl);
-    await using proxy = await openTriggeringProxy(hostname, Number(port));
+    await using proxy = await openTriggeringProxy(site.running.baseUrl);
     const client = new MayflyClient({ baseUrl: `http://127.0.0.1:${proxy.port}`, transport: nodeTransport() });
     const { id, link } = await client.createNote('delivered', { maxViews: 1, expireSec: 3600 });
     const [result] = await Promise.all([

@@ -2,17 +2,12 @@ import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase, freshFolder, freshRedis } from '@mayfly/local-stores/testing';
+import { migrateTables } from '@mayfly/launcher/service';
+import { unusedPort } from '@mayfly/local-stores/ports';
+import { s3Blobs } from '@mayfly/testing/blobs';
+import { type ServiceProcess, startReady } from '@mayfly/testing/shapes';
+import { freshDatabase, freshFolder, freshRedis } from '@mayfly/testing/stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { s3Blobs } from '../infra/blobs.ts';
-import {
-  migrateTables,
-  type ServiceProcess,
-  startProcess,
-  stopService,
-  untilReady,
-  unusedPort,
-} from '../infra/shapes.ts';
 import { type Load, startLoad, underWay } from '../support/load.ts';
 
 /** How long after its signal a replica is still among a name's addresses, as a cluster's endpoints lag behind. */
@@ -51,12 +46,7 @@ describe.skipIf(process.platform !== 'linux')('a rolling replacement under conti
       writeFileSync(`${namesFile}.new`, JSON.stringify({ 'files.test': names.files, 'notes.test': names.notes }));
       renameSync(`${namesFile}.new`, namesFile);
     };
-    start = async (name, settings = {}) => {
-      const service = await startProcess(name, { ...stores, ...DRAIN, ...settings });
-      stack.defer(() => stopService(service, 'SIGKILL'));
-      await untilReady(service);
-      return service;
-    };
+    start = (name, settings = {}) => startReady(stack, name, { ...stores, ...DRAIN, ...settings });
     const ports: Record<Name, string> = { files: String(await unusedPort()), notes: String(await unusedPort()) };
     let addresses = 20;
     startReplica = async (name) => {
@@ -68,7 +58,7 @@ describe.skipIf(process.platform !== 'linux')('a rolling replacement under conti
         FILES_URL: `http://files.test:${ports.files}`,
         NOTES_URL: `http://notes.test:${ports.notes}`,
         TEST_NAMES: namesFile,
-        NODE_OPTIONS: `--import ${join(import.meta.dirname, '../infra/name-server.ts')}`,
+        NODE_OPTIONS: `--import ${join(import.meta.dirname, '../support/name-server.ts')}`,
       });
 
     for (const name of ['files', 'notes'] as const) {

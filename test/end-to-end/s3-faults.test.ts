@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type S3TestBlobs, s3Blobs } from '@mayfly/testing/blobs';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type S3TestBlobs, s3Blobs } from '../infra/blobs.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 // An S3 store whose connections break or go silent, under both shapes: `all` is told to keep its blobs on S3, too.
 
@@ -112,14 +112,14 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
   const countOf = async (id: string) => (await api.info(id)).body.downloadCount;
 
   test('a recipient who stalls until the store breaks off has used the download, however little came', async () => {
-    const upload = await api.newUpload({}, Buffer.alloc(64 * MiB));
+    const upload = await api.newUpload({}, Buffer.alloc(128 * MiB));
     const download = await readPart(upload.id, upload.authToken, 4 * MiB);
     await sleep(2_500);
     blobs.proxy.reset();
     await sleep(200);
     const readBytes = await download.rest();
     expect(readBytes).toBeGreaterThan(4 * MiB);
-    expect(readBytes).toBeLessThan(48 * MiB);
+    expect(readBytes).toBeLessThan(128 * MiB); // what the sockets on its way hold is the system's choice
     await sleep(500); // time to give it back, which must not happen
     expect(await countOf(upload.id)).toBe(1);
   }, 30_000);

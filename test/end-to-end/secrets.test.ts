@@ -1,27 +1,23 @@
 import { rm, writeFile } from 'node:fs/promises';
-import pg from 'pg';
+import { query } from '@mayfly/testing/stores';
 import { expect, test } from 'vitest';
 import { META, PASSWORD_HEADERS, token } from '../support/api.ts';
 import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
+import { PartsApi, payloadOf } from '../support/parts.ts';
 
 /** All rows of all tables, as text. */
 async function everythingInTheDatabase(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const tables = await client.query<{ name: string }>(
-      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-       where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`,
-    );
-    const contents: string[] = [];
-    for (const { name } of tables.rows) {
-      const { rows } = await client.query(`select row_to_json(t)::text as row from ${name} as t`);
-      contents.push(...rows.map(({ row }) => `${name} ${row}`));
-    }
-    return contents.join('\n');
-  } finally {
-    await client.end();
+  const tables = await query<{ name: string }>(
+    url,
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+     where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`,
+  );
+  const contents: string[] = [];
+  for (const { name } of tables) {
+    const rows = await query(url, `select row_to_json(t)::text as row from ${name} as t`);
+    contents.push(...rows.map(({ row }) => `${name} ${row}`));
   }
+  return contents.join('\n');
 }
 
 /** A token in each form in which it could be written down. */
@@ -44,7 +40,19 @@ function tests(service: ShapeUnderTest) {
     const deleted = await service.api.newUpload();
     await service.api.deleteUpload(deleted.id, deleted.ownerToken);
 
-    const secrets = [upload, note, deleted]
+    const parts = new PartsApi(service.api);
+    const inParts = await parts.begun(payloadOf(2), { 'X-Announce': 'true' });
+    const cancelled = await parts.begun(payloadOf(2));
+    await parts.send(inParts, 1);
+    await parts.put(inParts.id, 2, wrong, Buffer.alloc(1_000));
+    await parts.state(inParts.id, inParts.ownerToken);
+    await parts.arrival(inParts.id);
+    await parts.complete(inParts.id, wrong, { length: inParts.payload.length });
+    await parts.complete(inParts.id, inParts.ownerToken, { length: inParts.payload.length });
+    await parts.cancel(cancelled.id, wrong);
+    await parts.cancel(cancelled.id, cancelled.ownerToken);
+
+    const secrets = [upload, note, deleted, inParts, cancelled]
       .flatMap(({ authToken, ownerToken }) => [authToken, ownerToken])
       .concat(wrong);
     const database = await everythingInTheDatabase(service.running.databaseUrl);
@@ -56,7 +64,15 @@ function tests(service: ShapeUnderTest) {
       expect(database).not.toContain(form);
       expect(logs).not.toContain(form);
     }
-    for (const canary of [upload.id, note.id, META.encryptedMeta, note.encryptedContent, '"remoteAddress"']) {
+    for (const canary of [
+      upload.id,
+      note.id,
+      inParts.id,
+      cancelled.id,
+      META.encryptedMeta,
+      note.encryptedContent,
+      '"remoteAddress"',
+    ]) {
       expect(logs).not.toContain(canary);
     }
   });
@@ -64,6 +80,9 @@ function tests(service: ShapeUnderTest) {
   test('no log holds an id when a blob, or the whole store, cannot be opened', async () => {
     const { blobs, processes } = service.running;
     const [hidden, held] = [await service.api.newUpload(), await service.api.newUpload()];
+    const parts = new PartsApi(service.api);
+    const [coming, given] = [await parts.begun(payloadOf(1)), await parts.begun(payloadOf(1))];
+    await parts.send(given, 1);
     await blobs.hide(hidden.id);
     expect((await service.api.download(hidden.id, hidden.authToken)).status).toBe(503);
     await blobs.away();
@@ -73,6 +92,10 @@ function tests(service: ShapeUnderTest) {
       expect((await service.api.download(held.id, held.authToken)).status).toBe(503);
       await service.api.deleteUpload(hidden.id, hidden.ownerToken);
       await expect(service.api.newUpload()).rejects.toThrow('503');
+      expect((await parts.send(coming, 1)).status).toBe(503);
+      const { id, ownerToken, payload } = given;
+      expect((await parts.complete(id, ownerToken, { length: payload.length })).status).toBe(503);
+      await parts.cancel(coming.id, coming.ownerToken);
     } finally {
       if (folder) await rm(folder);
       await blobs.back();
@@ -80,7 +103,7 @@ function tests(service: ShapeUnderTest) {
     const logs = processes.map(({ output }) => output()).join('\n');
     expect(logs).toContain('service unavailable');
     if (folder) expect(logs).toContain('<id>.bin');
-    for (const { id } of [hidden, held]) expect(logs).not.toContain(id);
+    for (const { id } of [hidden, held, coming, given]) expect(logs).not.toContain(id);
   });
 
   test('the blob is what was sent, under the id and .bin, and nothing else', async () => {

@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase } from '@mayfly/local-stores/testing';
+import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { freshDatabase } from '@mayfly/testing/stores';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openFaultProxy } from '../infra/fault-proxy.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 import { Api } from '../support/api.ts';
 
 // A node of PostgreSQL is lost: its connections stay open and nothing comes back. Nobody is told.
 
 describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
-  let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
+  let proxy: FaultProxy;
   let running: RunningShape;
   beforeAll(async () => {
     const database = stack.use(await freshDatabase());
-    const url = new URL(database.url);
-    proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
-    url.port = String(proxy.port);
-    running = stack.use(await startShape(shape, { DATABASE_URL: url.href }));
+    proxy = stack.use(await openFaultProxy(database.url));
+    running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url }));
   });
   afterAll(() => stack.disposeAsync());
 

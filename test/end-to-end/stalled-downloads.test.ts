@@ -1,23 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { ALLOCATION, NODE_ARGS } from '@mayfly/shared/run-options';
+import { memoryBytes } from '@mayfly/testing/proc';
+import { openSocket, requestHead } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import type { ServiceProcess } from '../infra/shapes.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { openSocket, requestHead } from '../support/wire.ts';
 
 const STALLED = 300;
 const AT_ONCE = 20;
 /** More than the buffers of the system between two processes. */
 const SIZE = 24 * 1024 * 1024;
 const MOST_BYTES = 40 * 1024 * 1024 + STALLED * 150 * 1024;
-
-function memoryBytes({ child }: ServiceProcess): number {
-  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'));
-  return Number(match?.[1]) * 1024;
-}
 
 describeEachShape(
   'downloads that nobody reads',
@@ -29,7 +22,7 @@ describeEachShape(
         const upload = await service.api.newUpload({ 'X-Max-Downloads': '1000' }, randomBytes(SIZE));
         await service.api.download(upload.id, upload.authToken);
         const watched = service.running.processes.filter(({ name }) => ['all', 'gateway', 'files'].includes(name));
-        const before = watched.map(memoryBytes);
+        const before = watched.map(({ child }) => memoryBytes(child.pid));
 
         const stall = async () => {
           const socket = await openSocket(service.api.baseUrl);
@@ -41,7 +34,7 @@ describeEachShape(
         const sockets: Socket[] = [];
         while (sockets.length < STALLED) sockets.push(...(await Promise.all(Array.from({ length: AT_ONCE }, stall))));
 
-        const held = watched.map((one, index) => memoryBytes(one) - (before[index] ?? 0));
+        const held = watched.map(({ child }, index) => memoryBytes(child.pid) - (before[index] ?? 0));
         for (const socket of sockets) socket.destroy();
         for (const bytes of held) expect(bytes).toBeLessThan(MOST_BYTES);
         expect((await service.api.info(upload.id)).body.downloadCount).toBe(STALLED + 1);
@@ -51,7 +44,5 @@ describeEachShape(
   {
     DOWNLOAD_OPTIONS: '1,1000',
     REQUESTS_PER_CLIENT_MAX: '0',
-    NODE_OPTIONS: NODE_ARGS.join(' '), // as the service is run
-    ...ALLOCATION,
   },
 );

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import pg from 'pg';
+import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { noSmallDisk, type SmallDisk, smallDisk } from '@mayfly/testing/small-disk';
+import { query } from '@mayfly/testing/stores';
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type RunningShape, startShape } from '../infra/shapes.ts';
-import { noSmallDisk, type SmallDisk, smallDisk } from '../infra/small-disk.ts';
 import { Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 const NO_ROOM_FOR_UPLOAD = { error: 'Not enough storage space for this upload' };
 const NO_ROOM_FOR_NOTE = { error: 'Not enough storage space for this note' };
@@ -16,16 +16,8 @@ const MIB = 1024 * 1024;
 describeEachShape(
   'ceilings of what is stored',
   (service) => {
-    const heldBytes = async (query: string) => {
-      const client = new pg.Client({ connectionString: service.running.databaseUrl });
-      await client.connect();
-      try {
-        const { rows } = await client.query<{ bytes: string }>(query);
-        return Number(rows[0]?.bytes);
-      } finally {
-        await client.end();
-      }
-    };
+    const heldBytes = async (statement: string) =>
+      Number((await query(service.running.databaseUrl, statement))[0]?.bytes);
     const atOnce = <T>(create: (api: Api) => Promise<T>) =>
       Promise.all(
         Array.from({ length: 100 }, (_, index) => create(service.replicas[index % service.replicas.length] as Api)),

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { peakMemoryBytes } from '@mayfly/testing/proc';
+import { openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import { peakMemoryBytes } from '../infra/shapes.ts';
 import { type Answer, call, noteBody, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
-import { openSocket, received, requestHead, untilTrue } from '../support/wire.ts';
 
 const GREEDY = '203.0.113.1';
 const OTHER = '203.0.113.2';
@@ -97,7 +97,7 @@ describeEachShape(
       for (const { socket } of uploads) socket.destroy();
     });
 
-    test('a sender at the least rate is not cut, whatever it takes', async () => {
+    test.concurrent('a sender at the least rate is not cut, whatever it takes', async () => {
       const size = 6 * 4096;
       const headers = uploadHeaders({ authToken: token(), ownerToken: token() });
       const socket = await openSocket(service.api.baseUrl);
@@ -110,7 +110,7 @@ describeEachShape(
       expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
     });
 
-    test('who reads nothing of a download is cut', async () => {
+    test.concurrent('who reads nothing of a download is cut', async () => {
       const upload = await service.api.newUpload({}, Buffer.alloc(24 * MIB));
       const socket = await openSocket(service.api.baseUrl);
       socket.write(requestHead(`GET /api/download/${upload.id}`, { 'X-Auth-Token': upload.authToken }));
@@ -158,8 +158,7 @@ describeEachShape(
       await untilTrue(() => answered(429).length > 100, 40_000);
       expect(answered(429)[0]?.answer).toMatch(/retry-after: 1\r\n/i);
       const [first] = service.running.processes.filter(({ name }) => name === 'notes' || name === 'all');
-      const peak = first && peakMemoryBytes(first);
-      if (peak !== undefined) expect(peak / MIB).toBeLessThan(280);
+      expect(peakMemoryBytes(first?.child.pid) / MIB).toBeLessThan(280);
       for (const { socket } of bodies) socket.destroy();
       expect(statuses(await everything(service, GREEDY))).toEqual(ALL_WELL);
     });

@@ -274,6 +274,18 @@ describeEachShape('uploads', (service) => {
         expectAnswer(await service.api.setMeta(item.id, item.ownerToken), 410, GONE);
       }
     });
+
+    test('413: more than 256 KiB of JSON', async () => {
+      const { id, ownerToken } = await upload();
+      const body = (bytes: number) => ({
+        ...META,
+        rest: 'x'.repeat(bytes - JSON.stringify({ ...META, rest: '' }).length),
+      });
+      expectAnswer(await service.api.setMeta(id, ownerToken, body(256 * 1024 + 1)), 413, {
+        error: 'Payload Too Large',
+      });
+      expectAnswer(await service.api.setMeta(id, ownerToken, body(256 * 1024)), 200, { ok: true });
+    });
   });
 
   describe('POST /api/password/<id>', () => {

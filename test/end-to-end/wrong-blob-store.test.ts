@@ -1,9 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
+import { freshFolder, testS3Settings } from '@mayfly/testing/stores';
+import { untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import { runAdmin } from '../infra/admin-command.ts';
+import { runAdmin } from '../support/admin-command.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { untilTrue } from '../support/wire.ts';
 
 // A blob store that is empty, not mounted or another one: nothing may be taken for lost, and nothing may get into it.
 

@@ -7,7 +7,7 @@ import { containersOf, type Manifest, podOf, render } from './render.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const overlays = join(root, 'deploy/k8s/overlays');
-const PROCESS_NAMES = ['gateway', 'files', 'notes', 'janitor', 'migrate'];
+const PROCESS_NAMES = Object.keys(PROCESSES).filter((name) => name !== 'all');
 /** Who may call which store. */
 const STORES = {
   postgres: { port: 5432, callers: ['files', 'notes', 'janitor', 'migrate'] },
@@ -279,6 +279,21 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
       if (name !== 'migrate') expect(ports.find((port) => port.name === 'admin')?.containerPort).toBe(ADMIN_PORT);
     });
   });
+});
+
+test('the component for notices lets the janitor call public addresses, on one port', () => {
+  const [policy, ...more] = render(join(root, 'deploy/k8s/components/notices'));
+  expect(more).toEqual([]);
+  expect(policy?.spec.podSelector.matchLabels).toEqual({
+    'app.kubernetes.io/name': 'janitor',
+    'app.kubernetes.io/part-of': 'mayfly',
+  });
+  expect(policy?.spec.policyTypes).toEqual(['Egress']);
+  const [{ to, ports }, ...others] = policy?.spec.egress ?? [];
+  expect([ports, others]).toEqual([[{ protocol: 'TCP', port: 443 }], []]);
+  for (const network of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8']) {
+    expect(to[0].ipBlock.except).toContain(network);
+  }
 });
 
 /** What the image itself sets: where its web pages lie is nobody else's affair. */

@@ -1,15 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startCollector } from '@mayfly/testing/collector';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
 import { describe, expect, test } from 'vitest';
-import { startCollector } from '../infra/collector.ts';
-import { SHAPES, startShape } from '../infra/shapes.ts';
-import { useEverything } from './scrape.ts';
+import { NOTICE_SETTINGS, useEverything } from './scrape.ts';
 
 describe.each(SHAPES)('canaries (%s)', (shape) => {
   test('traces, metrics and logs hold no address, id, token, secret, size or plaintext', {
     timeout: 240_000,
   }, async () => {
     await using collector = await startCollector();
-    const settings = { ...collector.settings, LOG_LEVEL: 'trace', TRUST_PROXY: '1', TOKEN_FAILURES_MAX: '20' };
+    const settings = {
+      ...collector.settings,
+      LOG_LEVEL: 'trace',
+      TRUST_PROXY: '1',
+      TOKEN_FAILURES_MAX: '20',
+      ...NOTICE_SETTINGS,
+    };
     const running = await startShape(shape, settings);
     const canaries = await useEverything(running, '203.0.113.77');
     await sleep(2_500); // a sweep has removed what has expired

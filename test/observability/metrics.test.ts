@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
-import { metricNames, type Sample, scrape, useEverything } from './scrape.ts';
+import { metricNames, NOTICE_SETTINGS, type Sample, scrape, useEverything } from './scrape.ts';
 
 const documented = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
 
@@ -39,7 +39,11 @@ describe.each(SHAPES)('metrics (%s)', (shape) => {
   let running: RunningShape;
   let samples: Sample[];
   beforeAll(async () => {
-    running = await startShape(shape, { TOKEN_FAILURES_MAX: '20', RATE_LIMIT_MAX: '1000' });
+    running = await startShape(shape, {
+      TOKEN_FAILURES_MAX: '20',
+      RATE_LIMIT_MAX: '1000',
+      ...NOTICE_SETTINGS,
+    });
     await useEverything(running, '203.0.113.77');
     await sleep(2_500); // a sweep has removed what has expired
     samples = await scrape(running);
@@ -70,10 +74,10 @@ describe.each(SHAPES)('metrics (%s)', (shape) => {
   test('the funnel counts what happened', () => {
     const events = (kind: string, event: string) =>
       total('mayfly_items_events_total', { mayfly_kind: kind, mayfly_event: event });
-    expect(events('upload', 'started')).toBe(2);
-    expect(events('upload', 'finished')).toBe(2);
-    expect(events('upload', 'first_used')).toBe(1);
-    expect(events('upload', 'spent')).toBe(0);
+    expect(events('upload', 'started')).toBe(3);
+    expect(events('upload', 'finished')).toBe(3);
+    expect(events('upload', 'first_used')).toBe(2);
+    expect(events('upload', 'spent')).toBe(1);
     expect(events('upload', 'deleted')).toBe(1);
     expect(events('upload', 'expired_unused')).toBe(1);
     expect([events('note', 'finished'), events('note', 'spent')]).toEqual([1, 1]);
@@ -82,6 +86,11 @@ describe.each(SHAPES)('metrics (%s)', (shape) => {
       total('mayfly_limits_decisions_total', { mayfly_decision: 'admitted', mayfly_kept_by: 'redis' }),
     ).toBeGreaterThan(5);
     expect(total('mayfly_quota_bytes_total', { mayfly_change: 'charged' })).toBeGreaterThan(2_000_000);
+  });
+
+  test('attempts to tell somebody are counted', () => {
+    expect(total('mayfly_notices_total', { mayfly_kind: 'webhook' })).toBeGreaterThan(0);
+    expect(total('mayfly_notices_waiting', { mayfly_kind: 'note' })).toBe(1);
   });
 
   test('requests, bytes and stores are measured at each place once', () => {

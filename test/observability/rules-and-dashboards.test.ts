@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@mayfly/local-stores/ports';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { startShape } from '@mayfly/testing/shapes';
+import { freshFolder } from '@mayfly/testing/stores';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { dashboards, grafanaJson } from '../../deploy/observability/dashboards.ts';
-import { startShape } from '../infra/shapes.ts';
+import { dashboards } from '../../deploy/observability/dashboards.ts';
+import { grafanaJson } from '../../deploy/observability/grafana.ts';
 import { useEverything } from './scrape.ts';
 
 type Rule = { record?: string; alert?: string; expr: string; annotations?: { runbook: string } };

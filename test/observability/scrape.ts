@@ -1,6 +1,6 @@
 import { MayflyClient } from '@mayfly/client';
-import { nodeTransport } from '@mayfly/client/node';
-import type { RunningShape } from '../infra/shapes.ts';
+import { newWebhook, nodeTransport } from '@mayfly/client/node';
+import type { RunningShape } from '@mayfly/testing/shapes';
 
 export type Sample = { name: string; labels: Record<string, string>; value: number };
 
@@ -33,6 +33,9 @@ export function metricNames(samples: Sample[]): string[] {
   return [...new Set(names)].sort();
 }
 
+/** Owners may have a host called that is nowhere. */
+export const NOTICE_SETTINGS = { WEBHOOK_HOSTS: 'canary-host.invalid' };
+
 /** Uses everything once, with values that must be seen nowhere but in the requests. Returns those values. */
 export async function useEverything(running: RunningShape, address: string): Promise<string[]> {
   const transport = nodeTransport();
@@ -40,7 +43,7 @@ export async function useEverything(running: RunningShape, address: string): Pro
   const through = {
     send: (request: Parameters<typeof transport.send>[0]) => {
       const headers = { ...request.headers, 'x-forwarded-for': address };
-      for (const [name, value] of Object.entries(headers)) if (/token|salt/i.test(name)) sent.push(value);
+      for (const [name, value] of Object.entries(headers)) if (/token|salt|lease/i.test(name)) sent.push(value);
       if (typeof request.body === 'string') {
         const fields: Record<string, unknown> = JSON.parse(request.body);
         for (const name of ['authToken', 'ownerToken', 'salt', 'encryptedContent', 'encryptedMeta', 'nonce']) {
@@ -57,12 +60,18 @@ export async function useEverything(running: RunningShape, address: string): Pro
   const upload = await client.uploadFiles([file], { expireSec: 3600, maxDownloads: 2 });
   const { payload } = await client.download(upload.link);
   for await (const _ of payload); // to its end
+  const { uploadParts, downloadLeases } = await client.getConfig();
+  const inParts = await client.uploadFiles([file], { expireSec: 3600, maxDownloads: 1, uploadParts, inParts: true });
+  const received = await client.download(inParts.link, { downloadLeases });
+  for await (const _ of received.payload); // to its end
   const gone = await client.uploadFiles([file], { expireSec: 1, maxDownloads: 1 });
   const note = await client.createNote('canary plaintext of a note', {
     expireSec: 3600,
     maxViews: 1,
     password: 'canary word',
   });
+  const hook = newWebhook(`https://${NOTICE_SETTINGS.WEBHOOK_HOSTS}/canary-path`);
+  await client.setHooks(note, { ownerSecret: note.ownerSecret }, { webhook: hook });
   await client.viewNote(note.link, { password: 'guess' }).catch(() => {});
   await client.viewNote(note.link, { password: 'canary word' });
   await fetch(`${running.baseUrl}/api/info/${upload.id}?canary-query=1`);
@@ -70,7 +79,12 @@ export async function useEverything(running: RunningShape, address: string): Pro
   await client.remove(upload, upload.ownerSecret);
   return [
     ...sent,
-    ...[upload, gone, note].flatMap(({ id, link, ownerSecret }) => [id, ownerSecret, link.split('#')[1] ?? '']),
+    ...[hook.secret, hook.secret.slice(6), hook.key, 'canary-host', 'canary-path'],
+    ...[upload, inParts, gone, note].flatMap(({ id, link, ownerSecret }) => [
+      id,
+      ownerSecret,
+      link.split('#')[1] ?? '',
+    ]),
     ...[fileName, text.trim(), 'canary plaintext of a note', 'canary word', 'canary-query', address],
     String(bytes.length),
   ];

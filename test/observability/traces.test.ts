@@ -1,8 +1,8 @@
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
+import { type CollectedSpan, type Collector, spanTree, startCollector } from '@mayfly/testing/collector';
+import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CollectedSpan, type Collector, spanTree, startCollector } from '../infra/collector.ts';
-import { type RunningShape, SHAPES, startShape } from '../infra/shapes.ts';
 
 const SERVER = 2;
 const CLIENT = 3;

@@ -6,11 +6,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram } from '@mayfly/local-stores/find-program';
 import { freePort } from '@mayfly/local-stores/ports';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { freshFolder } from '@mayfly/testing/stores';
+import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningShape, startShape } from '../infra/shapes.ts';
 import { Api, call, token, uploadHeaders } from '../support/api.ts';
-import { openSocket, requestHead, untilTrue } from '../support/wire.ts';
 
 // The reverse proxies whose files are in deploy/proxy, before a real service.
 

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stopServersBelow } from '@mayfly/local-stores/own-folder';
+import { unusedPort } from '@mayfly/local-stores/ports';
+import { noSmallDisk, type SmallDisk, smallDisk } from '@mayfly/testing/small-disk';
+import { untilTrue } from '@mayfly/testing/wire';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { unusedPort } from '../infra/shapes.ts';
-import { noSmallDisk, type SmallDisk, smallDisk } from '../infra/small-disk.ts';
 import { Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
-import { untilTrue } from '../support/wire.ts';
 
 // npm start with everything on one small disk, which others fill to the last byte.
 
@@ -129,7 +129,7 @@ describe.skipIf(noSmallDisk !== undefined)(`npm start on a full disk (${noSmallD
     expect((await upload(100))?.status).toBe(507);
     expect((await api.info(String(ids[0]))).status).toBe(200);
     await growLog();
-    await untilTrue(() => output.includes('PostgreSQL runs again'), 30_000);
+    await untilTrue(() => output.includes('PostgreSQL is running again'), 30_000);
     await untilTrue(async () => !(await down().catch(() => ['notes'])).includes('notes'), 30_000);
     const [before, due] = [stored(), ids.splice(0, 10)];
     await inDatabase((client) =>
@@ -148,7 +148,7 @@ describe.skipIf(noSmallDisk !== undefined)(`npm start on a full disk (${noSmallD
     await ended;
     await start();
     expect(await down()).toEqual(['files']);
-    expect(output).toContain('Not everything is well yet: files');
+    expect(output).toContain('Not everything works yet: files');
     for (const id of ids.splice(0, 5)) expect((await api.deleteUpload(id, tokens.ownerToken)).status).toBe(200);
     expect(free()).toBeGreaterThan(4 * MIB);
   });

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { unusedPort } from '@mayfly/local-stores/ports';
+import { freshFolder } from '@mayfly/testing/stores';
+import { untilTrue } from '@mayfly/testing/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { unusedPort } from '../infra/shapes.ts';
-import { untilTrue } from '../support/wire.ts';
 
 // npm start as a person types it: what it says, who can reach it, what it takes, and that nothing of it stays behind.
 

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanupDeps, sweep } from '@mayfly/janitor';
-import { freshDatabase, freshRedis } from '@mayfly/local-stores/testing';
+import { migrateTables } from '@mayfly/launcher/service';
 import { loadConfig } from '@mayfly/shared/config';
 import { blobSettings } from '@mayfly/shared/settings';
 import { openBlobs } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
-import pg from 'pg';
+import { diskBlobs, s3Blobs, type TestBlobs } from '@mayfly/testing/blobs';
+import { startReady } from '@mayfly/testing/shapes';
+import { freshDatabase, freshRedis, query } from '@mayfly/testing/stores';
+import { openTriggeringProxy } from '@mayfly/testing/triggering-proxy';
 import { pino } from 'pino';
-import { diskBlobs, s3Blobs, type TestBlobs } from '../infra/blobs.ts';
-import { migrateTables, type ServiceProcess, startProcess, stopService, untilReady } from '../infra/shapes.ts';
-import { openTriggeringProxy } from '../infra/triggering-proxy.ts';
 
 export type BlobKind = 'disk' | 'S3';
 
@@ -20,13 +20,10 @@ export async function openCrashSite(kind: BlobKind) {
   const database = undo.use(await freshDatabase());
   const redis = undo.use(await freshRedis());
   const blobs = undo.use(await (kind === 'disk' ? diskBlobs() : s3Blobs()));
-  const direct = new URL(database.url);
-  const toDatabase = undo.use(await openTriggeringProxy(direct.hostname, Number(direct.port)));
-  const watched = new URL(database.url);
-  watched.port = String(toDatabase.port);
-  const s3 = blobs.settings.S3_ENDPOINT ? new URL(blobs.settings.S3_ENDPOINT) : undefined;
-  const toBlobs = s3 && undo.use(await openTriggeringProxy(s3.hostname, Number(s3.port)));
-  const stores = { DATABASE_URL: watched.href, REDIS_URL: redis.url, DATABASE_POOL_SIZE: '4', ...blobs.settings };
+  const toDatabase = undo.use(await openTriggeringProxy(database.url));
+  const { S3_ENDPOINT } = blobs.settings;
+  const toBlobs = S3_ENDPOINT ? undo.use(await openTriggeringProxy(S3_ENDPOINT)) : undefined;
+  const stores = { DATABASE_URL: toDatabase.url, REDIS_URL: redis.url, DATABASE_POOL_SIZE: '4', ...blobs.settings };
   const settings = { ...stores, ...(toBlobs ? { S3_ENDPOINT: `http://127.0.0.1:${toBlobs.port}` } : {}) };
   await migrateTables({ DATABASE_URL: database.url });
 
@@ -38,16 +35,8 @@ export async function openCrashSite(kind: BlobKind) {
   const ownBlobs = undo.use(await openBlobs(loadConfig(blobSettings, blobs.settings), postgresStoreRecord(db), logger));
   const sweepDeps = cleanupDeps(db, ownBlobs, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 });
 
-  const query = async (text: string) => {
-    const client = new pg.Client(database.url);
-    await client.connect();
-    try {
-      return (await client.query(text)).rows as Record<string, string>[];
-    } finally {
-      await client.end();
-    }
-  };
-  const idsOf = async (text: string) => (await query(text)).map(({ id }) => String(id)).sort();
+  const ask = (statement: string) => query<Record<string, string>>(database.url, statement);
+  const idsOf = async (statement: string) => (await ask(statement)).map(({ id }) => String(id)).sort();
 
   const running = undo.move();
   return {
@@ -55,20 +44,15 @@ export async function openCrashSite(kind: BlobKind) {
     toDatabase,
     toBlobs,
     blobs,
-    query,
+    query: ask,
     sweep: () => sweep(sweepDeps),
-    start: async (name: 'files' | 'janitor'): Promise<ServiceProcess> => {
-      const service = await startProcess(name, settings);
-      running.defer(() => stopService(service, 'SIGKILL'));
-      await untilReady(service);
-      return service;
-    },
+    start: (name: 'files' | 'janitor') => startReady(running, name, settings),
+    untilQuiet: () => untilQuiet(blobs),
     /** Leases end and what waits for another try is tried now, as if hours had passed; nothing else expires. */
     letTimePass: async () => {
-      await untilQuiet(blobs);
-      await query(`update files.uploads set leased_until = now() - interval '1 second' where leased_until is not null`);
-      await query(`update files.uploads set due_at = now() - interval '1 second' where state = 'pending'`);
-      await query(`update files.blob_deletions set due_at = now() - interval '1 second'`);
+      await ask(`update files.uploads set leased_until = now() - interval '1 second' where leased_until is not null`);
+      await ask(`update files.uploads set due_at = now() - interval '1 second' where state = 'pending'`);
+      await ask(`update files.blob_deletions set due_at = now() - interval '1 second'`);
     },
     /** What is wrong now, in words; empty when the invariants hold. */
     broken: async (): Promise<string[]> => {

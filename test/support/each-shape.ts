@@ -1,5 +1,5 @@
+import { type RunningShape, SHAPES, type Shape, startShape } from '@mayfly/testing/shapes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningShape, SHAPES, type Shape, startShape } from '../infra/shapes.ts';
 import { Api } from './api.ts';
 import { undocumented } from './documented.ts';
 

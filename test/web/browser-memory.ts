@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ownMemoryBytes } from '@mayfly/testing/proc';
 import type { Browser } from 'playwright-core';
 
 /**
@@ -10,7 +10,7 @@ export async function watchMemory(browser: Browser): Promise<{ stop: () => Promi
   const session = await browser.newBrowserCDPSession();
   const now = async () => {
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    return processInfo.reduce((sum, { id }) => sum + ownBytes(id), 0);
+    return processInfo.reduce((sum, { id }) => sum + ownMemoryBytes(id), 0);
   };
   const start = await now();
   let peak = start;
@@ -30,13 +30,4 @@ export async function watchMemory(browser: Browser): Promise<{ stop: () => Promi
       return peak - start;
     },
   };
-}
-
-function ownBytes(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
-  } catch {
-    return 0; // it has ended since it was listed
-  }
 }

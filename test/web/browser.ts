@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { vi } from 'vitest';
 
 // A browser on a busy machine is slow; waiting longer is no reason to fail.
@@ -29,7 +29,7 @@ export function startBrowser(): Promise<Browser> {
 export type Watched = AsyncDisposable & {
   context: BrowserContext;
   page: Page;
-  /** What must never be: violations of the content security policy, and errors that nothing has caught. */
+  /** What must never be: violations of the content security policy, and errors that nothing has caught. Disposing throws them. */
   faults: string[];
   /** Everything that left the browser, as text: addresses, headers, and bodies that are text. */
   requests: string[];
@@ -38,7 +38,7 @@ export type Watched = AsyncDisposable & {
 /** A page in a context of its own, whose every request and fault is recorded. */
 export async function openPage(
   browser: Browser,
-  options: Parameters<Browser['newContext']>[0] = {},
+  options: BrowserContextOptions = {},
   prepare: Prepare = async () => {},
 ): Promise<Watched> {
   return watch(await browser.newContext({ ...SETTINGS, ...options }), prepare);
@@ -50,13 +50,15 @@ export async function openPersistentPage(folder: string, prepare: Prepare): Prom
   return watch(await chromium.launchPersistentContext(folder, options), prepare);
 }
 
-type Prepare = (context: BrowserContext) => Promise<unknown>;
+/** Before its pages are loaded. */
+export type Prepare = (context: BrowserContext) => Promise<unknown>;
 const SETTINGS = { acceptDownloads: true, locale: 'en-US' };
 
 async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched> {
   const [faults, requests]: [string[], string[]] = [[], []];
   context.on('request', (request) => {
-    const body = request.postDataBuffer()?.toString('latin1') ?? '';
+    const isText = request.headers()['content-type'] !== 'application/octet-stream';
+    const body = (isText && request.postDataBuffer()?.toString('latin1')) || '';
     requests.push(`${request.method()} ${request.url()}\n${JSON.stringify(request.headers())}\n${body}`);
   });
   context.on('weberror', (error) => faults.push(String(error.error())));
@@ -70,5 +72,23 @@ async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched
   context.setDefaultTimeout(PATIENCE_MS);
   await prepare(context);
   const page = await context.newPage();
-  return { context, page, faults, requests, [Symbol.asyncDispose]: () => context.close() };
+  return {
+    context,
+    page,
+    faults,
+    requests,
+    async [Symbol.asyncDispose]() {
+      await context.unrouteAll({ behavior: 'ignoreErrors' }); // what is asked for in the last moment gets no answer
+      await context.close();
+      if (faults.length > 0) throw new Error(`the page has had faults:\n${faults.join('\n')}`);
+    },
+  };
 }
+
+/** Without the dialog for a place to save to, which nobody can click here: downloads go into the browser's list. */
+export const noPicker: Prepare = (context) =>
+  context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
+
+/** Code for a page or its worker, in which what waits for exactly so long waits for another time. */
+export const hurried = (fromMs: number, toMs: number) =>
+  `{ const wait = setTimeout; globalThis.setTimeout = (run, ms, ...rest) => wait(run, ms === ${fromMs} ? ${toMs} : ms, ...rest); }`;

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { MayflyClient } from '@mayfly/client';
-import { nodeTransport } from '@mayfly/client/node';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { freshFolder } from '@mayfly/testing/stores';
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RunningShape } from '../infra/shapes.ts';
-import { CHROMIUM, openPersistentPage } from './browser.ts';
+import { expect, test } from 'vitest';
+import { noPicker, openPersistentPage } from './browser.ts';
 import { watchMemory } from './browser-memory.ts';
-import { startWebService } from './web-service.ts';
+import { describeWeb } from './describe-web.ts';
 
 /** Another size: WEB_TEST_MIB=2048 npm test -- test/web/large */
 const SIZE_BYTES = Number(process.env.WEB_TEST_MIB || 100) * 2 ** 20;
@@ -43,8 +40,6 @@ function expectedHash(): string {
   return hash.digest('hex');
 }
 
-const noPicker = (context: BrowserContext) =>
-  context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
 const noWorker = async (context: BrowserContext) => {
   await noPicker(context);
   await context.addInitScript(() => {
@@ -52,53 +47,39 @@ const noWorker = async (context: BrowserContext) => {
   });
 };
 
-describe.skipIf(!CHROMIUM || process.platform !== 'linux')(
-  'a large download (needs Chromium on Linux, else skipped)',
-  () => {
-    let service: RunningShape;
-    let client: MayflyClient;
-    beforeAll(async () => {
-      service = await startWebService('all', { MAX_FILE_SIZE: '8GiB' });
-      client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
-    });
-    afterAll(async () => {
-      await service?.[Symbol.asyncDispose]();
-    });
+describeWeb('a large download', { shapes: ['all'], settings: { MAX_FILE_SIZE: '8GiB' } }, (web) => {
+  async function downloadOnce(page: Page): Promise<string> {
+    const { link } = await web.client.uploadFiles([source()], { expireSec: 3600, maxDownloads: 1 });
+    await page.goto(link);
+    await page.getByText('large.bin').waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download', { timeout: PATIENCE_MS }),
+      page.getByRole('button', { name: 'Download', exact: true }).click(),
+    ]);
+    await page.getByRole('heading', { name: 'Downloaded and verified' }).waitFor({ timeout: PATIENCE_MS });
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(await download.path()), hash);
+    return hash.digest('hex');
+  }
 
-    async function downloadOnce(page: Page): Promise<string> {
-      const { link } = await client.uploadFiles([source()], { expireSec: 3600, maxDownloads: 1 });
-      await page.goto(link);
-      await page.getByText('large.bin').waitFor();
-      const [download] = await Promise.all([
-        page.waitForEvent('download', { timeout: PATIENCE_MS }),
-        page.getByRole('button', { name: 'Download', exact: true }).click(),
-      ]);
-      await page.getByRole('heading', { name: 'Saved, whole and unchanged' }).waitFor({ timeout: PATIENCE_MS });
-      const hash = createHash('sha256');
-      await pipeline(createReadStream(await download.path()), hash);
-      return hash.digest('hex');
-    }
-
-    test.each([
-      { way: 'the service worker', prepare: noPicker },
-      { way: "the browser's own storage", prepare: noWorker },
-    ])(
-      'goes to the disk through $way, whole, and memory stays the same',
-      async ({ way, prepare }) => {
-        await using profile = await freshFolder();
-        await using watched = await openPersistentPage(profile.path, prepare);
-        await watched.page.goto(service.baseUrl);
-        const browser = watched.context.browser();
-        if (!browser) throw new Error('the context has no browser');
-        const memory = await watchMemory(browser);
-        expect(await downloadOnce(watched.page)).toBe(expectedHash());
-        const peakBytes = await memory.stop();
-        const [mib, peakMib] = [SIZE_BYTES, peakBytes].map((bytes) => Math.round(bytes / 2 ** 20));
-        console.log(`${mib} MiB through ${way}: the browser took ${peakMib} MiB more at most`);
-        expect(peakBytes).toBeLessThan(MOST_BYTES);
-        expect(watched.faults).toEqual([]);
-      },
-      2 * PATIENCE_MS,
-    );
-  },
-);
+  test.skipIf(process.platform !== 'linux').each([
+    { way: 'the service worker', prepare: noPicker },
+    { way: "the browser's own storage", prepare: noWorker },
+  ])(
+    'goes to the disk through $way, whole, and memory stays the same',
+    async ({ way, prepare }) => {
+      await using profile = await freshFolder();
+      await using watched = await openPersistentPage(profile.path, prepare);
+      await watched.page.goto(web.baseUrl);
+      const browser = watched.context.browser();
+      if (!browser) throw new Error('the context has no browser');
+      const memory = await watchMemory(browser);
+      expect(await downloadOnce(watched.page)).toBe(expectedHash());
+      const peakBytes = await memory.stop();
+      const [mib, peakMib] = [SIZE_BYTES, peakBytes].map((bytes) => Math.round(bytes / 2 ** 20));
+      console.log(`${mib} MiB through ${way}: the browser took ${peakMib} MiB more at most`);
+      expect(peakBytes).toBeLessThan(MOST_BYTES);
+    },
+    2 * PATIENCE_MS,
+  );
+});

@@ -1,33 +1,15 @@
-import { MayflyClient } from '@mayfly/client';
-import { nodeTransport } from '@mayfly/client/node';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RunningShape } from '../infra/shapes.ts';
-import { CHROMIUM, openPage, startBrowser } from './browser.ts';
+import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
+import { expect, test } from 'vitest';
+import { noPicker } from './browser.ts';
+import { describeWeb } from './describe-web.ts';
 import { sendFiles, sendNote } from './sending.ts';
-import { openTamperingProxy } from './tampering-proxy.ts';
-import { startWebService } from './web-service.ts';
 
 const CANARY = 'canary-4711-plain';
 
-describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)', () => {
-  let service: RunningShape;
-  let browser: Browser;
-  let client: MayflyClient;
-  beforeAll(async () => {
-    [service, browser] = await Promise.all([startWebService('all'), startBrowser()]);
-    client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.[Symbol.asyncDispose]();
-  });
-
+describeWeb('what leaves a browser', { shapes: ['all'] }, (web) => {
   test('is never the key, the password, a name or a word of what is sent', async () => {
-    await using proxy = await openTamperingProxy(service.baseUrl, { records: true });
-    await using watched = await openPage(browser, {}, (context) =>
-      context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker')),
-    );
+    await using proxy = await openTamperingProxy(web.baseUrl, { records: true });
+    await using watched = await web.open({}, noPicker);
     const { page, requests } = watched;
     const password = `${CANARY}-password`;
     const file = { name: `${CANARY}.txt`, buffer: Buffer.from(`${CANARY} `.repeat(1000)) };
@@ -40,7 +22,7 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download', exact: true }).click(),
     ]);
-    await page.getByRole('heading', { name: 'Saved, whole and unchanged' }).waitFor();
+    await page.getByRole('heading', { name: 'Downloaded and verified' }).waitFor();
     await page.goto(noteLink);
     await page.getByRole('button', { name: 'Read the note' }).click();
     await page.getByText(`${CANARY} in a note`).waitFor();
@@ -50,23 +32,22 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
     const secrets = [fileLink, noteLink].map((link) => link.split('#')[1] ?? 'no key');
     const forbidden = [CANARY, ...secrets, Buffer.from(CANARY).toString('base64').slice(0, 20)];
     const sent = Buffer.concat(proxy.sent).toString('latin1');
-    for (const path of ['/api/upload', '/api/meta/', '/api/note', '/api/password/', '/api/download/', '/view']) {
+    for (const path of ['/api/upload', '/api/meta/', '/api/note', '/api/unlock/', '/api/lease/', '/view']) {
       expect(sent.includes(path)).toBe(true);
     }
     for (const word of forbidden) expect(sent.includes(word)).toBe(false);
-    for (const { output } of service.processes) {
+    for (const { output } of web.running.processes) {
       for (const word of forbidden) expect(output().includes(word)).toBe(false);
     }
     const hosts = new Set(requests.map((text) => new URL(text.split(/\s/)[1] ?? '').host));
     expect([...hosts]).toEqual([new URL(proxy.url).host]);
     expect(requests.filter((text) => /"referer":"[^"]/i.test(text))).toEqual([]);
-    expect(watched.faults).toEqual([]);
   });
 
   test('opening a link, as a preview or a mail scanner does, spends nothing', async () => {
-    const upload = await client.uploadFiles([new File(['once'], 'once.txt')], { expireSec: 3600, maxDownloads: 1 });
-    const note = await client.createNote('once', { expireSec: 3600, maxViews: 1 });
-    await using watched = await openPage(browser);
+    const upload = await web.client.uploadFiles([new File(['once'], 'once.txt')], { expireSec: 3600, maxDownloads: 1 });
+    const note = await web.client.createNote('once', { expireSec: 3600, maxViews: 1 });
+    await using watched = await web.open();
     const { page } = watched;
     for (const { link } of [upload, note]) {
       for (const method of ['GET', 'HEAD']) await fetch(link, { method });
@@ -75,13 +56,12 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
       await page.reload();
       await page.getByRole('button', { name: /Download|Read the note/ }).waitFor();
     }
-    expect((await client.getUsage(upload)).usedCount).toBe(0);
-    expect((await client.getUsage(note)).usedCount).toBe(0);
-    expect(watched.faults).toEqual([]);
+    expect((await web.client.getUsage(upload)).usedCount).toBe(0);
+    expect((await web.client.getUsage(note)).usedCount).toBe(0);
   });
 
   test('everything works without a place to store anything', async () => {
-    await using watched = await openPage(browser, {}, (context) =>
+    await using watched = await web.open({}, (context) =>
       context.addInitScript(() => {
         for (const name of ['localStorage', 'sessionStorage', 'indexedDB']) {
           Object.defineProperty(globalThis, name, {
@@ -92,8 +72,7 @@ describe.skipIf(!CHROMIUM)('what leaves a browser (needs Chromium, else skipped)
         }
       }),
     );
-    const link = await sendNote(watched.page, service.baseUrl, 'nothing stored');
-    expect((await client.viewNote(link)).text).toBe('nothing stored');
-    expect(watched.faults).toEqual([]);
+    const link = await sendNote(watched.page, web.baseUrl, 'nothing stored');
+    expect((await web.client.viewNote(link)).text).toBe('nothing stored');
   });
 });

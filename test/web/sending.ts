@@ -12,7 +12,7 @@ export async function chooseFiles(page: Page, files: NamedFile[]) {
 async function choose(page: Page, { password, downloads, expires }: Choices) {
   if (password !== undefined) await page.getByLabel('Password', { exact: false }).first().fill(password);
   if (downloads !== undefined) await page.getByLabel('Downloads').selectOption({ label: downloads });
-  if (expires !== undefined) await page.getByLabel('Gone after').selectOption({ label: expires });
+  if (expires !== undefined) await page.getByLabel('Expires after').selectOption({ label: expires });
 }
 
 /** The link that a page shows when it has sent something. */

@@ -50,6 +50,11 @@ export function formatBytes(bytes: number): string {
   return `${power === 0 ? amount : amount.toFixed(1)} ${units[power]}`;
 }
 
+/** `43 %`, never more than is there. */
+export function formatShare(doneBytes: number, totalBytes: number): string {
+  return `${totalBytes === 0 ? 100 : Math.floor((doneBytes / totalBytes) * 100)} %`;
+}
+
 /** A choice that the service offers, or a sentence with all that it offers. */
 export function chooseOption(
   wanted: number | undefined,
@@ -61,4 +66,9 @@ export function chooseOption(
   if (options.includes(wanted)) return wanted;
   const offered = options.toSorted((one, other) => one - other).map(format);
   throw new CliError('usage', `${name} ${format(wanted)} is not offered by this service; choose ${offered.join(', ')}`);
+}
+
+/** `1 of 3 downloads left, for 5 hours`. */
+export function usesLeft(use: string, count: number, of: number, expiresAt: string): string {
+  return `${count} of ${plural(of, use)} left, for ${formatTimeLeft(Date.parse(expiresAt) - Date.now())}`;
 }

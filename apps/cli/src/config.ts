@@ -12,6 +12,8 @@ export type Config = {
   expires?: string;
   downloads?: number;
   views?: number;
+  /** Whether `mayfly list` can show links again. */
+  keepLinks?: boolean;
 };
 
 const KINDS: Record<keyof Config, string> = {
@@ -19,6 +21,7 @@ const KINDS: Record<keyof Config, string> = {
   expires: 'string',
   downloads: 'number',
   views: 'number',
+  keepLinks: 'boolean',
 };
 
 /** `$XDG_CONFIG_HOME/mayfly/config.json`, or what MAYFLY_CONFIG names. */
@@ -26,9 +29,9 @@ function configPath(env: Env): string {
   return env.MAYFLY_CONFIG || join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'mayfly', 'config.json');
 }
 
-/** Where owner secrets are kept. */
-export function ownedFolder(env: Env): string {
-  return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'mayfly', 'owned');
+/** Where owner secrets are kept, and unfinished uploads. */
+export function dataFolder(env: Env, name: 'owned' | 'unfinished'): string {
+  return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'mayfly', name);
 }
 
 /** No file is an empty one. A name or a value that means nothing is told: a setting must not be ignored unseen. */

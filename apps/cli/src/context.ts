@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { CliError } from './exit-codes.ts';
 import type { OwnedItems } from './owned.ts';
 import type { Terminal } from './terminal.ts';
+import type { UnfinishedSends } from './unfinished.ts';
 
 /** Everything that a command needs of the world. */
 export type Context = {
@@ -11,11 +12,17 @@ export type Context = {
   config: Config;
   terminal: Terminal;
   owned: OwnedItems;
+  unfinished: UnfinishedSends;
   signal: AbortSignal;
+  /** Throws `aborted` when the signal does. */
+  sleep: (ms: number) => Promise<void>;
 };
 
 /** What every command takes. */
 export type CommonOptions = { server?: string; json?: boolean };
+
+/** What everything takes that sends files. `parallel` is parts under way at most. */
+export type SendingOptions = CommonOptions & { parallel?: number; qr?: boolean; notify?: string };
 
 /** The service that new things go to. */
 export function chosenServer({ env, config }: Context, { server }: CommonOptions): string {
@@ -23,7 +30,7 @@ export function chosenServer({ env, config }: Context, { server }: CommonOptions
   if (!chosen) {
     throw new CliError(
       'usage',
-      'Which service? Say --server URL, set MAYFLY_SERVER, or put "server" into the config file',
+      'Which service? Use --server URL, set MAYFLY_SERVER, or put "server" in the config file',
     );
   }
   return chosen;
@@ -32,10 +39,12 @@ export function chosenServer({ env, config }: Context, { server }: CommonOptions
 /** A client of a service. Warns when tokens and the page of the link would go over the network in the open. */
 export function openClient(terminal: Terminal, baseUrl: string): MayflyClient {
   const client = new MayflyClient({ baseUrl, transport: nodeTransport() });
-  const { protocol, hostname } = new URL(baseUrl);
-  const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$|\.localhost$/.test(hostname);
-  if (protocol === 'http:' && !isHere) {
-    terminal.say('Warning: this address has no https, so others on the way can delete or use up what is sent.');
+  if (new URL(baseUrl).protocol === 'http:' && !isOnThisMachine(baseUrl)) {
+    terminal.say('Warning: this address is not HTTPS, so others on the network can use up or delete what is sent.');
   }
   return client;
+}
+
+export function isOnThisMachine(baseUrl: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$|\.localhost$/.test(new URL(baseUrl).hostname);
 }

@@ -15,11 +15,13 @@ export class CliError extends Error {
 
 const UNEXPECTED = 1;
 export const USAGE = 2;
+export const STOPPED = 130;
 
 /** What a script can rely on. Documented in the README, "Exit codes". */
 const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   usage: USAGE,
   'invalid-link': USAGE,
+  'damaged-link': USAGE,
   'invalid-request': USAGE,
   'insecure-context': UNEXPECTED,
   'not-found': 3,
@@ -27,8 +29,10 @@ const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   'used-up': 5,
   'wrong-password': 6,
   'password-needed': 6,
+  'weak-password-algo': 6,
   'rate-limited': 7,
   'too-large': 8,
+  'too-many-files': 8,
   network: 9,
   unavailable: 9,
   unconfirmed: 9,
@@ -40,7 +44,11 @@ const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   'bad-source': 14,
   disk: 15,
   'service-full': 16,
-  aborted: 130,
+  'newer-format': 17,
+  'upload-ended': 18,
+  'download-ended': 19,
+  'bad-answer': 20,
+  aborted: STOPPED,
 };
 
 export type Failure = { code: ErrorCode | LocalCode | 'unexpected'; message: string; retryAfterSec?: number };
@@ -49,7 +57,9 @@ export type Failure = { code: ErrorCode | LocalCode | 'unexpected'; message: str
 export function describeFailure(error: unknown): Failure {
   if (error instanceof CliError) return { code: error.code, message: error.message };
   if (error instanceof MayflyError) {
-    const { code, message, retryAfterSec } = error;
+    const { code, retryAfterSec } = error;
+    const message =
+      code === 'weak-password-algo' ? `${error.message}; --allow-pbkdf2 uses it all the same` : error.message;
     return retryAfterSec === undefined ? { code, message } : { code, message, retryAfterSec };
   }
   // Errors of the system say which file, and why: EACCES: permission denied, open 'a.txt'.

@@ -1,28 +1,35 @@
 #!/usr/bin/env node
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asMayflyError } from '@mayfly/client';
 import { CommanderError } from 'commander';
 import facts from '../package.json' with { type: 'json' };
-import { ownedFolder, readConfig } from './config.ts';
-import { describeFailure, exitCode, USAGE } from './exit-codes.ts';
+import { dataFolder, readConfig } from './config.ts';
+import { describeFailure, exitCode, STOPPED, USAGE } from './exit-codes.ts';
 import { ownedItems } from './owned.ts';
 import { printable } from './printable.ts';
 import { buildProgram } from './program.ts';
+import { untilStopped } from './stop-signals.ts';
 import { openTerminal } from './terminal.ts';
+import { unfinishedSends } from './unfinished.ts';
 
 const { env, stdin, stdout, stderr } = process;
-const stopped = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // The first one cleans up; whoever sends a second one does not want to wait.
-  process.once(name, () => stopped.abort());
-}
+const signal = untilStopped(() => process.exit(STOPPED));
 // Whoever reads the output may end before it does: mayfly list | head -1.
 stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// A terminal that was closed: what is under way is put in order all the same.
+stderr.on('error', () => {});
 
 const program = buildProgram(facts.version, async () => ({
   env,
   config: await readConfig(env),
-  terminal: openTerminal({ stdin, stdout, stderr }, stopped.signal),
-  owned: ownedItems(ownedFolder(env)),
-  signal: stopped.signal,
+  terminal: openTerminal({ stdin, stdout, stderr }, signal),
+  owned: ownedItems(dataFolder(env, 'owned')),
+  unfinished: unfinishedSends(dataFolder(env, 'unfinished')),
+  signal,
+  sleep: (ms) =>
+    sleep(ms, undefined, { signal }).catch((error) => {
+      throw asMayflyError(error, signal);
+    }),
 }));
 for (const command of [program, ...program.commands]) command.exitOverride();
 

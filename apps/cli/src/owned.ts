@@ -1,80 +1,23 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Kind } from '@mayfly/client';
-import { CliError } from './exit-codes.ts';
+import { type KeptItems, keptItems } from './kept.ts';
 
-/** What is kept of something that was sent from here: enough to list and to delete it, not to open it. */
+/** What is kept of something that was sent from here: enough to list and to delete it, and to open it only if its sender wants that. */
 export type Owned = {
   kind: Kind;
   id: string;
   /** Address of the service. */
   server: string;
   ownerSecret: string;
-  /** File names, or the type of a note. */
+  /** With its key. Only where the config file says so. */
+  link?: string;
+  /** File names, the type of a note, or what --name says. */
   name: string;
   createdAt: string;
   expiresAt: string;
 };
 
-export type OwnedItems = {
-  folder: string;
-  /** Makes sure that something can be kept, before anything is sent. */
-  prepare(): Promise<void>;
-  save(item: Owned): Promise<void>;
-  find(id: string): Promise<Owned | undefined>;
-  /** The oldest first. */
-  list(): Promise<Owned[]>;
-  forget(id: string): Promise<void>;
-};
+export type OwnedItems = KeptItems<Owned>;
 
-const ID = /^[0-9a-f-]{36}$/;
-
-/** A file of mode 0600 for each, so that two commands at once never write the same one. */
 export function ownedItems(folder: string): OwnedItems {
-  const pathOf = (id: string) => join(folder, `${id}.json`);
-  const read = async (id: string): Promise<Owned | undefined> => {
-    if (!ID.test(id)) return undefined;
-    const text = await readFile(pathOf(id), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
-    if (text === undefined) return undefined;
-    try {
-      return JSON.parse(text) as Owned; // this program wrote it
-    } catch (error) {
-      throw new CliError('disk', `${pathOf(id)} cannot be read`, error);
-    }
-  };
-  return {
-    folder,
-    async prepare() {
-      const probe = join(folder, `.${randomUUID()}`);
-      try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeFile(probe, '', { mode: 0o600 });
-        await rm(probe);
-      } catch (error) {
-        throw new CliError('disk', `Owner secrets cannot be kept in ${folder}, so nothing was sent`, error);
-      }
-    },
-    async save(item) {
-      const temporary = join(folder, `.${randomUUID()}`);
-      await writeFile(temporary, `${JSON.stringify(item, undefined, 2)}\n`, { mode: 0o600, flush: true });
-      await rename(temporary, pathOf(item.id));
-    },
-    find: (id) => read(id.toLowerCase()),
-    async list() {
-      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return [];
-        throw error;
-      });
-      const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
-      const items = await Promise.all(ids.map(read));
-      return items
-        .filter((item) => item !== undefined)
-        .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
-    },
-    forget: (id) => rm(pathOf(id), { force: true }),
-  };
+  return keptItems(folder, 'Owner secrets');
 }

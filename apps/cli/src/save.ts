@@ -5,27 +5,35 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Download, MayflyError, unpack } from '@mayfly/client';
-import { type Destination, exists, numbered } from './destination.ts';
+import { exists, numbered } from './destination.ts';
 import { CliError } from './exit-codes.ts';
 
+/** A file that was received, and how many bytes it has. */
+export type Saved = { path: string; size: number };
+
 /**
- * Writes the files of a download and returns where they are. They get their names only after the last segment was
- * verified; whatever fails before leaves nothing behind.
+ * Writes files of a download, all of them unless `indexes` says which, and returns where they are. They get their names only after the last
+ * segment was verified; whatever fails before leaves nothing behind.
  */
 export async function saveFiles(
   { metadata, payload }: Download,
-  { folder, paths }: Destination,
-  { mayReplace }: { mayReplace: boolean },
-): Promise<string[]> {
+  folder: string,
+  {
+    paths,
+    indexes = [...metadata.files.keys()],
+    mayReplace,
+  }: { paths: string[]; indexes?: number[]; mayReplace: boolean },
+): Promise<Saved[]> {
   return withTemporary(folder, async (temporary) => {
     let number = 0;
     for await (const { stream } of unpack(metadata, payload)) {
-      await write(stream, join(temporary, String(number)));
+      if (indexes.includes(number)) await write(stream, join(temporary, String(number)));
       number += 1;
     }
-    const saved: string[] = [];
-    for (const [index, path] of paths.entries()) {
-      saved.push(await place(join(temporary, String(index)), path, mayReplace));
+    const saved: Saved[] = [];
+    for (const [at, index] of indexes.entries()) {
+      const path = await place(join(temporary, String(index)), paths[at] ?? '', mayReplace);
+      saved.push({ path, size: metadata.files[index]?.size ?? 0 });
     }
     return saved;
   });
@@ -56,12 +64,17 @@ async function write(stream: ReadableStream<Uint8Array>, path: string) {
     await pipeline(Readable.fromWeb(stream as never), createWriteStream(path, { flush: true })); // typed for Node only
   } catch (error) {
     if (error instanceof MayflyError) throw error;
-    throw new CliError('disk', `The file could not be written (${(error as NodeJS.ErrnoException).code})`, error);
+    throw asDiskError(error);
   }
 }
 
+export function asDiskError(error: unknown): CliError {
+  const reason = (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error));
+  return new CliError('disk', `The file could not be written (${reason})`, error);
+}
+
 /** Never replaces what came there meanwhile: a file that was paid for with a download gets the next free name. */
-async function place(from: string, path: string, mayReplace: boolean): Promise<string> {
+export async function place(from: string, path: string, mayReplace: boolean): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
   if (mayReplace) {
     await rename(from, path);

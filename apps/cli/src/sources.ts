@@ -6,20 +6,24 @@ import { CliError } from './exit-codes.ts';
 
 /**
  * The files that some paths name. A folder stands for every file in it, under names that begin with the folder's own;
- * links in it are not followed, what is left out is handed to `onSkipped`.
+ * links in it are not followed, what is left out is handed to `onSkipped`. `givenName` is for the only path there is.
  */
-export async function collectSources(paths: string[], onSkipped: (path: string) => void): Promise<Source[]> {
+export async function collectSources(
+  paths: string[],
+  onSkipped: (path: string) => void,
+  givenName?: string,
+): Promise<Source[]> {
   const sources: Source[] = [];
   for (const path of paths) {
     const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
       throw new CliError('usage', error.code === 'ENOENT' ? `${path} does not exist` : `${path} cannot be read`, error);
     });
     if (!facts.isDirectory()) {
-      sources.push(await fileSource(path));
+      sources.push(await fileSource(path, givenName === undefined ? {} : { name: givenName }));
       continue;
     }
     const before = sources.length;
-    await collectFolder(path, basename(resolve(path)), sources, onSkipped);
+    await collectFolder(path, givenName ?? basename(resolve(path)), sources, onSkipped);
     if (sources.length === before) throw new CliError('usage', `There is no file in ${path}`);
   }
   return sources;
@@ -33,4 +37,9 @@ async function collectFolder(path: string, name: string, sources: Source[], onSk
     else if (entry.isFile()) sources.push(await fileSource(entryPath, { name: entryName }));
     else onSkipped(entryPath);
   }
+}
+
+/** Whether a recipient would take it: no path, nothing that leads elsewhere. */
+export function isFileName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !/[/\\]/.test(name);
 }

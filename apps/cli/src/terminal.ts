@@ -19,7 +19,8 @@ export type Terminal = Streams & {
   say(line: string): void;
   /** Undefined where there is nobody to ask: no terminal. */
   askHidden(question: string): Promise<string | undefined>;
-  confirm(question: string): Promise<boolean | undefined>;
+  /** `isYes` is what Enter alone means; no, unless it is said. */
+  confirm(question: string, isYes?: boolean): Promise<boolean | undefined>;
 };
 
 export function openTerminal(streams: Streams, signal: AbortSignal): Terminal {
@@ -29,8 +30,8 @@ export function openTerminal(streams: Streams, signal: AbortSignal): Terminal {
     say: (line) => streams.stderr.write(`${line}\n`),
     askHidden: (question) =>
       withPerson(streams, signal, (context) => passwordInTerminal({ message: question, mask: false }, context)),
-    confirm: (question) =>
-      withPerson(streams, signal, (context) => confirmInTerminal({ message: question, default: false }, context)),
+    confirm: (question, isYes = false) =>
+      withPerson(streams, signal, (context) => confirmInTerminal({ message: question, default: isYes }, context)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { freshFolder } from '@mayfly/testing/stores';
 import { expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { type Owned, ownedItems } from '../src/owned.ts';

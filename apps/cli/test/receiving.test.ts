@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Download, type FileEntry, MayflyError } from '@mayfly/client';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { freshFolder } from '@mayfly/testing/stores';
 import { makeZip } from 'client-zip';
 import { expect, test } from 'vitest';
 import { chooseDestination } from '../src/destination.ts';
@@ -52,7 +52,7 @@ test('what would fail later is found before a download is spent', async () => {
   await expect(choose({ name: 'a', type: '', size: 2 ** 60 })).rejects.toThrow(/are needed in .*, .* are free/);
   await writeFile(join(folder.path, 'there'), '');
   expect((await choose(...entries('there', 'new'))).existing).toEqual([join(folder.path, 'there')]);
-  await expect(chooseDestination(join(folder.path, 'there'), { files: entries('a') })).rejects.toThrow('not a folder');
+  await expect(choose(...entries('there/a', 'b'))).rejects.toThrow('not a folder');
 });
 
 test('a link in the folder that leads out of it is not followed', async () => {
@@ -77,15 +77,15 @@ test('an archive becomes files only after its end was verified', async () => {
     expect((await readdir(folder.path)).filter((name) => !name.startsWith('.'))).toEqual([]);
     throw broken;
   });
-  await expect(saveFiles(failing, destination, { mayReplace: false })).rejects.toBe(broken);
+  await expect(saveFiles(failing, folder.path, { ...destination, mayReplace: false })).rejects.toBe(broken);
   expect(await readdir(folder.path)).toEqual([]);
 
   await saveFiles(
     payload(async function* () {
       yield bytes;
     }),
-    destination,
-    { mayReplace: false },
+    folder.path,
+    { ...destination, mayReplace: false },
   );
   expect(await readFile(join(folder.path, 'd/b.txt'), 'utf8')).toBe('two');
   expect((await readdir(folder.path)).toSorted()).toEqual(['a.txt', 'd']);
@@ -99,10 +99,10 @@ test('a file that came there meanwhile stays: the new one gets the next free nam
   const whole = async function* () {
     yield bytes;
   };
-  const saved = await saveFiles(payload(whole), destination, { mayReplace: false });
-  expect(saved).toEqual([join(folder.path, 'a (2).txt'), join(folder.path, 'b.txt')]);
+  const saved = await saveFiles(payload(whole), folder.path, { ...destination, mayReplace: false });
+  expect(saved.map(({ path }) => path)).toEqual([join(folder.path, 'a (2).txt'), join(folder.path, 'b.txt')]);
   expect(await readFile(join(folder.path, 'a.txt'), 'utf8')).toBe('old');
-  await saveFiles(payload(whole), destination, { mayReplace: true });
+  await saveFiles(payload(whole), folder.path, { ...destination, mayReplace: true });
   expect(await readFile(join(folder.path, 'a.txt'), 'utf8')).toBe('new');
 });
 

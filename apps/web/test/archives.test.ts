@@ -13,17 +13,19 @@ test('entries are folders with their sums, in the order of their names', () => {
     name: '',
     sizeBytes: 25,
     fileCount: 4,
-    files: [{ name: 'a.txt', sizeBytes: 1 }],
+    files: [{ name: 'a.txt', sizeBytes: 1, index: 2 }],
     folders: [
       {
         name: 'b',
         sizeBytes: 24,
         fileCount: 3,
         files: [
-          { name: '9.txt', sizeBytes: 9 },
-          { name: '10.txt', sizeBytes: 10 },
+          { name: '9.txt', sizeBytes: 9, index: 1 },
+          { name: '10.txt', sizeBytes: 10, index: 0 },
         ],
-        folders: [{ name: 'c', sizeBytes: 5, fileCount: 1, files: [{ name: 'x', sizeBytes: 5 }], folders: [] }],
+        folders: [
+          { name: 'c', sizeBytes: 5, fileCount: 1, files: [{ name: 'x', sizeBytes: 5, index: 3 }], folders: [] },
+        ],
       },
     ],
   });
@@ -33,6 +35,12 @@ test('a name cannot hide what it is', () => {
   expect(visibleName('photo\u202egpj.exe')).toBe('photo□gpj.exe');
   expect(visibleName('a\u0000b\nc\u200bd\ud800')).toBe('a□b□c□d\ufffd');
   expect(visibleName('Grüße 東京 👍.txt')).toBe('Grüße 東京 👍.txt');
+  expect(visibleName('a\u200db.txt')).toBe('a□b.txt');
+});
+
+test('joiners stay where letters and emoji need them', () => {
+  for (const name of ['👩‍👩‍👧.jpg', '🏳️‍🌈.png', '👩🏽‍💻.txt', 'می\u200cخواهم.txt', 'क्\u200dष.txt'])
+    expect(visibleName(name)).toBe(name);
 });
 
 test.each([

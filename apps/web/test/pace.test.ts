@@ -29,3 +29,11 @@ test('a step that begins again begins its pace again', () => {
   for (let second = 0; second <= 5; second += 1) pace.next(second * MB, 10 * MB, second * 1_000);
   expect(pace.next(0, 10 * MB, 6_000)).toBeUndefined();
 });
+
+test('what is told now and then counts for longer', () => {
+  const pace = new Pace(60_000);
+  pace.next(0, 1000, 0);
+  expect(pace.next(100, 1000, 10_000)).toEqual({ bytesPerSec: 10, secondsLeft: 90 });
+  // Nothing new for a while: slower, and not unknown.
+  expect(pace.next(100, 1000, 20_000)).toEqual({ bytesPerSec: 5, secondsLeft: 180 });
+});

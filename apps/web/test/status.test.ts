@@ -1,4 +1,4 @@
-import { type ErrorCode, MayflyError } from '@mayfly/client';
+import { type ErrorCode, MayflyError, type OwnStatus } from '@mayfly/client';
 import { expect, test, vi } from 'vitest';
 import { deleteItem } from '../src/my-uploads/delete-item.ts';
 import type { SentItem } from '../src/my-uploads/sent-item.ts';
@@ -27,6 +27,24 @@ test.each([
 
 test('what the service has forgotten since it ended is expired', async () => {
   expect(await readStatus(failing('not-found'), service, sentUpload(1), {})).toEqual({ state: 'expired' });
+});
+
+test('an owner is told when it was used, also when it is over', async () => {
+  const uses = { usedAt: ['2026-01-02T03:04:00.000Z'], wholeCount: 1 };
+  const counts = { usedCount: 1, maxUses: 3 };
+  const answer = { state: 'available', createdAt: future, expiresAt: future, ...counts, ...uses } as const;
+  const client = { ...failing('expired'), getOwnStatus: vi.fn(async (): Promise<OwnStatus> => answer) };
+  const item = sentUpload(1);
+  expect(await readStatus(client, service, item, { isOwner: true })).toEqual({
+    state: 'available',
+    expiresAt: future,
+    ...counts,
+    uses,
+  });
+  expect(client.getOwnStatus).toHaveBeenCalledWith(item, { ownerSecret: item.ownerSecret });
+  client.getOwnStatus.mockResolvedValue({ ...answer, state: 'expired' });
+  expect(await readStatus(client, service, item, { isOwner: true })).toEqual({ state: 'expired', ...counts, uses });
+  expect(await readStatus(client, service, item, { isOwner: false })).toEqual({ state: 'expired' });
 });
 
 test('another service is not asked', async () => {

@@ -1,25 +1,34 @@
-import { makeZip, predictLength } from 'client-zip';
+import { concat } from './bytes.ts';
+import { crc32 } from './checksum.ts';
 import { readSource, type Source } from './source.ts';
+import { fromPieces } from './streams.ts';
+import { centralRecords, descriptor, dosTime, endRecords, localHeader, type ZipEntry } from './zip.ts';
 
 // docs/crypto.md, "Archive": a zip without compression, its entries in the order of the metadata.
 
-/** The earliest date that a zip can hold. */
-const EARLIEST = Date.UTC(1980, 0, 2);
-
-/** Exact size of the archive, known before the first byte is read. */
-export function archiveSize(sources: Source[]): number {
-  return Number(predictLength(sources.map(({ name, size }) => ({ name, size }))));
-}
-
 /** One after the other, so that one file at a time is open. */
 export function writeArchive(sources: Source[]): ReadableStream<Uint8Array> {
-  function* entries() {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+    const entries: ZipEntry[] = [];
     for (const source of sources) {
-      const lastModified = new Date(Math.max(EARLIEST, source.lastModified ?? Date.now()));
-      yield { name: source.name, lastModified, input: readSource(source) };
+      const { name, size, lastModified = Date.now() } = source;
+      const time = dosTime(lastModified);
+      yield localHeader(name, time);
+      let crc = 0;
+      reader = readSource(source).getReader();
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+        crc = crc32(piece.value, crc);
+        yield piece.value;
+      }
+      yield descriptor(size, crc);
+      entries.push({ name, size, crc, time });
     }
+    const directory = concat(...centralRecords(entries));
+    yield directory;
+    yield endRecords(sources, directory.length);
   }
-  return makeZip(entries());
+  return fromPieces(pieces(), (reason) => reader?.cancel(reason));
 }
 
 /** The same sources, with a number added to every name that was there before: `a.txt`, `a (2).txt`. */
@@ -38,6 +47,7 @@ export function withUniqueNames(sources: Source[]): Source[] {
     }
     taken.add(unique.toLowerCase());
     const { size, type = '', lastModified = Date.now() } = source; // a File's fields are not its own: no spreading
-    return { name: unique, size, type, lastModified, stream: () => source.stream() };
+    const plain: Source = { name: unique, size, type, lastModified, stream: () => source.stream() };
+    return source.slice ? { ...plain, slice: (startBytes) => source.slice?.(startBytes) ?? source } : plain;
   });
 }

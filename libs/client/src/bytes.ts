@@ -52,3 +52,7 @@ export function concat(...parts: Uint8Array[]): Bytes {
   }
   return whole;
 }
+
+export function equal(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}

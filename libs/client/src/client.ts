@@ -1,5 +1,11 @@
-import { call, callJson, type NoteInfo, type ServiceConfig, type UploadInfo } from './api.ts';
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: one class, with a method of a few lines for each thing that one can do.
+import { type NoteInfo, readConfig, type ServiceConfig, type UploadInfo } from './answers.ts';
+import { call, callJson } from './api.ts';
+import { type Arrival, getArrival } from './arrival.ts';
+import type { Clock } from './clock.ts';
+import type { Content, ContentOptions } from './content.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
+import type { Download, DownloadOptions } from './download-options.ts';
 import { MayflyError } from './errors.ts';
 import { fetchTransport } from './fetch-transport.ts';
 import { type Kind, type Link, parseBaseUrl, parseLink } from './link.ts';
@@ -8,26 +14,22 @@ import {
   type CreatedNote,
   createNote,
   getNoteInfo,
+  isTypeHidden,
   type NoteOptions,
   openNote,
   type ViewedNote,
   type ViewOptions,
 } from './notes.ts';
+import type { Hooks, NewTerms, Owner, OwnStatus } from './owned.ts';
 import type { PasswordCost } from './password.ts';
-import { isOpen, openKeys, ownerToken, unlock } from './protection.ts';
+import { compareProtection, type GivenPassword, isOpen, openKeys, ownerToken, unlock } from './protection.ts';
 import type { Source } from './source.ts';
+import type { StreamUploadOptions } from './stream-uploads.ts';
 import type { Transport } from './transport.ts';
-import {
-  type Download,
-  type DownloadOptions,
-  getUploadInfo,
-  openDownload,
-  readMetadata,
-  type StreamUploadOptions,
-  type UploadOptions,
-  uploadFiles,
-  uploadStream,
-} from './uploads.ts';
+import type { UnfinishedUpload } from './unfinished.ts';
+import { getUploadInfo, readMetadata } from './upload-info.ts';
+import type { PartOptions, UploadOptions } from './upload-options.ts';
+import { uploadFiles } from './uploads.ts';
 
 export type ClientOptions = {
   /** Where new uploads and notes go. Links name their own service. */
@@ -36,9 +38,18 @@ export type ClientOptions = {
   transport?: Transport;
   /** Tests only: what is made with other costs than the format's can be opened by nobody else. */
   unsafePasswordCost?: PasswordCost;
+  /** Tests only. */
+  clock?: Clock;
 };
 
 type AnyLink = string | Link;
+
+/** `lease`: one that was granted, to be told what the service tells nobody else any more. */
+type AskOptions = RequestOptions & { lease?: string | undefined };
+type CheckOptions = AskOptions & Pick<GivenPassword, 'allowPbkdf2'>;
+type OpenOptions = RequestOptions & GivenPassword;
+/** `isWhole`: all of it has arrived, which its owner is told. */
+type EndOptions = OpenOptions & { isWhole?: boolean };
 
 /** Downloads of an upload, views of a note. */
 export type Usage = { usedCount: number; maxUses: number; expiresAt: string };
@@ -47,14 +58,14 @@ export type Usage = { usedCount: number; maxUses: number; expiresAt: string };
 export class MayflyClient {
   readonly #context: Context;
 
-  constructor({ baseUrl, transport = fetchTransport(), unsafePasswordCost }: ClientOptions) {
-    this.#context = { baseUrl: parseBaseUrl(baseUrl), transport, passwordCost: unsafePasswordCost };
+  constructor({ baseUrl, transport = fetchTransport(), unsafePasswordCost, clock }: ClientOptions) {
+    this.#context = { baseUrl: parseBaseUrl(baseUrl), transport, passwordCost: unsafePasswordCost, clock };
   }
 
   /** What the service accepts. */
   getConfig({ signal }: RequestOptions = {}): Promise<ServiceConfig> {
     const { transport, baseUrl } = this.#context;
-    return callJson<ServiceConfig>(transport, `${baseUrl}/api/config`, { method: 'GET', signal });
+    return callJson(transport, `${baseUrl}/api/config`, { method: 'GET', read: readConfig, signal });
   }
 
   /** Encrypts and uploads; several files become one archive. */
@@ -63,67 +74,97 @@ export class MayflyClient {
   }
 
   /** The same for one file whose size is not known: it is encrypted into a spool and sent from there. */
-  uploadStream(file: Omit<Source, 'size'>, options: StreamUploadOptions): Promise<Created> {
-    return uploadStream(this.#context, file, options);
+  async uploadStream(file: Omit<Source, 'size'>, options: StreamUploadOptions): Promise<Created> {
+    return (await import('./stream-uploads.ts')).uploadStream(this.#context, file, options);
+  }
+
+  /** Goes on with an upload in parts: with what `onUnfinished` was told, and the same files where any is missing. */
+  async resumeUpload(unfinished: UnfinishedUpload, files: Source[] = [], options: PartOptions = {}): Promise<Created> {
+    return (await import('./resumable.ts')).resumeUpload(this.#context, unfinished, files, options);
+  }
+
+  /** Deletes what the service has of an unfinished upload. */
+  async cancelUpload(unfinished: UnfinishedUpload, options: RequestOptions = {}): Promise<void> {
+    return (await import('./resumable.ts')).cancelUpload(this.#context, unfinished, options);
+  }
+
+  /** How many bytes of an unfinished upload the service has, and how many there are. */
+  async getStoredBytes(unfinished: UnfinishedUpload, options: RequestOptions = {}) {
+    return (await import('./resumable.ts')).getStoredBytes(this.#context, unfinished, options);
   }
 
   /** What the service tells about an upload, and its metadata unless a password is in the way or it is not there yet. */
-  async getInfo(link: AnyLink, options: RequestOptions = {}): Promise<UploadInfo & { metadata?: Metadata }> {
-    const parsed = readLink(link, 'upload');
-    const info = await getUploadInfo(this.#context, parsed, options);
+  async getInfo(link: AnyLink, { lease, signal }: AskOptions = {}): Promise<UploadInfo & { metadata?: Metadata }> {
+    const parsed = await readLink(link, 'upload');
+    const info = lease
+      ? await (await import('./resumable.ts')).getLeasedInfo(this.#context, parsed, { lease, signal })
+      : await getUploadInfo(this.#context, parsed, { signal });
     if (!isOpen(parsed, info)) return info;
-    const metadata = await readMetadata(await openKeys(parsed, info), info);
+    const metadata = await readMetadata(parsed, await openKeys(parsed, info), info);
     return metadata ? { ...info, metadata } : info;
   }
 
-  /** Begins a download, which counts. A wrong password or a changed description is found before that. */
+  /** How far an announced upload is; undefined when the service knows of none at this link that is still on its way. */
+  async getArrival(link: AnyLink, options: RequestOptions = {}): Promise<Arrival | undefined> {
+    return getArrival(this.#context, await readLink(link, 'upload'), options);
+  }
+
+  /**
+   * Begins a download, which counts, or goes on with one. A wrong password or a changed description is found before that. `download-ended` when
+   * it cannot be continued: only a new one, which counts, brings the rest.
+   */
   async download(link: AnyLink, options: DownloadOptions = {}): Promise<Download> {
-    const parsed = readLink(link, 'upload');
-    const info = await getUploadInfo(this.#context, parsed, options);
-    const opened = isOpen(parsed, info) ? parsed : await this.#check(parsed, info, options.password, options);
-    return openDownload(this.#context, opened, info, options);
+    const { download } = await import('./resumable.ts');
+    return download(this.#context, await readLink(link, 'upload'), options);
+  }
+
+  /** The content, to be read in pieces. Spends nothing: the first byte that is read begins the download. */
+  async openContent(link: AnyLink, options: ContentOptions): Promise<Content> {
+    const { openContent } = await import('./resumable.ts');
+    return openContent(this.#context, await readLink(link, 'upload'), options);
+  }
+
+  /** Ends a download under a lease that its caller keeps. Best effort: it ends by itself, and its payload stays until then. */
+  async endLease(link: AnyLink, lease: string, options: EndOptions = {}): Promise<void> {
+    const { endLease } = await import('./resumable.ts');
+    return endLease(this.#context, await readLink(link, 'upload'), { ...options, lease });
   }
 
   createNote(text: string, options: NoteOptions): Promise<CreatedNote> {
     return createNote(this.#context, text, options);
   }
 
-  /** What the service tells about a note; its text stays closed. */
-  getNote(link: AnyLink, options: RequestOptions = {}): Promise<NoteInfo> {
-    return getNoteInfo(this.#context, readLink(link, 'note'), options);
+  /** What the service tells about a note; its text stays closed, and so does its type but for notes of old links. */
+  async getNote(link: AnyLink, options: RequestOptions = {}): Promise<NoteInfo> {
+    const parsed = await readLink(link, 'note');
+    const info = await getNoteInfo(this.#context, parsed, options);
+    compareProtection(parsed, info);
+    return isTypeHidden(parsed) ? { ...info, contentType: undefined } : info;
   }
 
   /**
-   * Reads a note, which counts. When the answer does not arrive, the same view is repeated; `unconfirmed` when that was in vain.
+   * Reads a note, which counts. When the answer does not arrive, the same view is repeated; `unconfirmed` when none ever does.
    */
-  async viewNote(link: AnyLink, options: ViewOptions & { password?: string } = {}): Promise<ViewedNote> {
-    const parsed = readLink(link, 'note');
+  async viewNote(link: AnyLink, options: ViewOptions & GivenPassword = {}): Promise<ViewedNote> {
+    const parsed = await readLink(link, 'note');
     const info = options.info ?? (await getNoteInfo(this.#context, parsed, options));
-    const opened = await unlock(parsed, info, options.password, this.#context.passwordCost);
+    const opened = await unlock(parsed, info, options, this.#context.passwordCost);
     return openNote(this.#context, opened, info, options);
   }
 
   /** Throws `wrong-password`, or returns a link that the other methods take without a password. Counts nothing. */
-  async checkPassword(link: AnyLink, password: string, options: RequestOptions = {}): Promise<Link> {
-    const parsed = readLink(link);
+  async checkPassword(link: AnyLink, password: string, options: CheckOptions = {}): Promise<Link> {
+    const parsed = await readLink(link);
+    const { lease } = options;
+    if (lease) {
+      const { openLease } = await import('./resumable.ts');
+      const lasting = { ...options, lease, password, isContinued: true };
+      return (await openLease(this.#context, parsed, lasting)).link;
+    }
     const read = parsed.kind === 'upload' ? getUploadInfo : getNoteInfo;
-    return this.#check(parsed, await read(this.#context, parsed, options), password, options);
-  }
-
-  async #check(
-    link: Link,
-    info: UploadInfo | NoteInfo,
-    password: string | undefined,
-    { signal }: RequestOptions,
-  ): Promise<Link> {
-    const { transport, passwordCost } = this.#context;
-    const opened = await unlock(link, info, password, passwordCost);
-    const { authToken } = await openKeys(opened, info);
-    const path = link.kind === 'upload' ? `password/${link.id}` : `note/${link.id}/password`;
-    const body = JSON.stringify({ authToken });
-    const unauthorized = 'wrong-password';
-    await call(transport, `${link.baseUrl}/api/${path}`, { method: 'POST', body, unauthorized, signal });
-    return opened;
+    const info = await read(this.#context, parsed, options);
+    const { openLink } = await import('./resumable.ts');
+    return openLink(this.#context, parsed, info, { ...options, password });
   }
 
   /** How often an upload or a note has been used. Everybody who knows the id may ask; it opens nothing. */
@@ -137,6 +178,21 @@ export class MayflyClient {
     return { usedCount: downloadCount, maxUses: maxDownloads, expiresAt };
   }
 
+  /** What became of an upload or a note, for its owner, also when it is over. Where config has `owner`. */
+  async getOwnStatus(item: { kind: Kind; id: string }, owner: Owner): Promise<OwnStatus> {
+    return (await import('./resumable.ts')).getOwnStatus(this.#context, item, owner);
+  }
+
+  /** Another end, or another number of uses, for its owner. Both change or neither. Where config has `owner`. */
+  async setTerms(item: { kind: Kind; id: string }, owner: Owner, terms: NewTerms): Promise<OwnStatus> {
+    return (await import('./resumable.ts')).setTerms(this.#context, item, owner, terms);
+  }
+
+  /** Has somebody told of uses from now on, in the place of another of its kind; without hooks nobody any more. Where config has `notices`. */
+  async setHooks(item: { kind: Kind; id: string }, owner: Owner, hooks?: Hooks): Promise<OwnStatus> {
+    return (await import('./resumable.ts')).setHooks(this.#context, item, owner, hooks);
+  }
+
   /** Deletes an upload or a note, for its owner. */
   async remove({ kind, id }: { kind: Kind; id: string }, ownerSecret: string, { signal }: RequestOptions = {}) {
     const { transport, baseUrl } = this.#context;
@@ -145,8 +201,8 @@ export class MayflyClient {
   }
 }
 
-function readLink(link: AnyLink, kind?: Kind): Link {
-  const parsed = typeof link === 'string' ? parseLink(link) : link;
+async function readLink(link: AnyLink, kind?: Kind): Promise<Link> {
+  const parsed = typeof link === 'string' ? await parseLink(link) : link;
   if (kind && parsed.kind !== kind) throw new MayflyError('invalid-link');
   return parsed;
 }

@@ -1,9 +1,15 @@
+import type { Clock } from './clock.ts';
 import type { Kind } from './link.ts';
 import type { PasswordCost } from './password.ts';
 import type { Transport } from './transport.ts';
 
 /** What a client's requests have in common. */
-export type Context = { transport: Transport; baseUrl: string; passwordCost?: PasswordCost | undefined };
+export type Context = {
+  transport: Transport;
+  baseUrl: string;
+  passwordCost?: PasswordCost | undefined;
+  clock?: Clock | undefined;
+};
 
 export type RequestOptions = { signal?: AbortSignal | undefined };
 

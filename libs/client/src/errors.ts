@@ -1,4 +1,4 @@
-/** Why something failed, for programs. The sentence of each is in MESSAGES. */
+/** Why something failed, for programs. */
 export type ErrorCode = keyof typeof MESSAGES;
 
 const MESSAGES = {
@@ -7,17 +7,25 @@ const MESSAGES = {
   'used-up': 'It has been used as often as its owner allowed',
   'wrong-password': 'The password is wrong',
   'password-needed': 'It is protected by a password',
+  'weak-password-algo':
+    'Its password is protected by PBKDF2, with which the service, and whoever else has the link, can guess it far faster than usual',
   'wrong-token': 'The link or the owner secret does not belong to it',
   'rate-limited': 'Too many requests from this address',
   'too-large': 'It is larger than the service accepts',
+  'too-many-files': 'There are too many files for one upload',
   'invalid-request': 'The service does not accept this request',
-  'invalid-link': 'This is not a link of a file or a note',
+  'invalid-link': 'This is not a link to a file or a note',
+  'damaged-link': 'This link is incomplete or was changed',
   unavailable: 'The service is not available at the moment',
   'service-full': 'The service has no room for it at the moment',
   network: 'The service cannot be reached',
+  'bad-answer': "The service's answer is not one that Mayfly gives",
   unconfirmed: 'The answer did not arrive: the view may or may not have been used',
   tampered: 'It was changed or cut short on its way, or belongs to another link',
+  'newer-format': 'It was sent by a newer Mayfly than this one',
   'not-finished': 'Its sender has not finished the upload',
+  'upload-ended': 'The time to finish this upload is over, or it was stopped',
+  'download-ended': 'This download cannot be continued: its time is over, or it was ended',
   'bad-source': 'A file changed or could not be read while it was sent',
   'insecure-context': 'Encryption needs a page that was loaded over HTTPS',
   aborted: 'Stopped',

@@ -9,9 +9,9 @@ import { hasXhr, uploadWithXhr } from './xhr-upload.ts';
 export function fetchTransport(): Transport {
   return {
     async send({ method, url, headers, body, onSent, signal }) {
-      const isStream = typeof body === 'object';
-      const content = isStream ? await toBlob(body, signal) : body;
-      if (content instanceof Blob && hasXhr()) return uploadWithXhr({ method, url, headers, content, onSent, signal });
+      const content = typeof body === 'object' && 'stream' in body ? await toBlob(body, signal) : body;
+      if (typeof content === 'object' && hasXhr())
+        return uploadWithXhr({ method, url, headers, content, onSent, signal });
       const answer = await fetch(url, {
         method,
         headers,
@@ -23,7 +23,7 @@ export function fetchTransport(): Transport {
         redirect: 'error',
         cache: 'no-store',
       });
-      if (isStream) onSent?.(body.sizeBytes);
+      if (typeof body === 'object') onSent?.('stream' in body ? body.sizeBytes : body.length);
       return {
         status: answer.status,
         header: (name) => answer.headers.get(name) ?? undefined,

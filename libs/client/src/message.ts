@@ -11,16 +11,29 @@ const END_OF_TEXT = 0x80;
 export type Message = { ciphertext: Bytes; nonce: Bytes };
 
 /** Encrypts a text. `purpose` says what it is, so that one message cannot stand in for another. */
-export async function sealMessage(key: CryptoKey, purpose: string, text: string, nonce = randomBytes(NONCE_BYTES)) {
-  const ciphertext = await crypto.subtle.encrypt(parameters(nonce, purpose), key, pad(utf8(text)));
-  return { ciphertext: new Uint8Array(ciphertext), nonce } satisfies Message;
+export async function sealMessage(key: CryptoKey, purpose: string, text: string, nonce?: Bytes): Promise<Message> {
+  const bytes = utf8(text);
+  return encrypt(key, purpose, pad(bytes, Math.ceil((bytes.length + 1) / PADDED_BYTES) * PADDED_BYTES), nonce);
 }
 
 /** Throws `tampered` when the key, the purpose or the message is not the one that was sealed. */
-export async function openMessage(key: CryptoKey, purpose: string, { ciphertext, nonce }: Message): Promise<string> {
+export async function openMessage(key: CryptoKey, purpose: string, message: Message): Promise<string> {
+  const padded = await decrypt(key, purpose, message);
+  if (padded.length % PADDED_BYTES !== 0) throw new MayflyError('tampered');
+  return readText(unpad(padded, PADDED_BYTES));
+}
+
+/** Bytes that are padded already. */
+export async function encrypt(key: CryptoKey, purpose: string, padded: Bytes, nonce = randomBytes(NONCE_BYTES)) {
+  const ciphertext = await crypto.subtle.encrypt(parameters(nonce, purpose), key, padded);
+  return { ciphertext: new Uint8Array(ciphertext), nonce } satisfies Message;
+}
+
+/** The same bytes. Throws `tampered`. */
+export async function decrypt(key: CryptoKey, purpose: string, { ciphertext, nonce }: Message): Promise<Bytes> {
+  if (nonce.length !== NONCE_BYTES) throw new MayflyError('tampered');
   try {
-    const padded = await crypto.subtle.decrypt(parameters(nonce, purpose), key, ciphertext);
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(unpad(new Uint8Array(padded)));
+    return new Uint8Array(await crypto.subtle.decrypt(parameters(nonce, purpose), key, ciphertext));
   } catch (cause) {
     throw new MayflyError('tampered', { cause });
   }
@@ -30,13 +43,23 @@ function parameters(nonce: Bytes, purpose: string) {
   return { name: 'AES-GCM', iv: nonce, additionalData: utf8(purpose) };
 }
 
-function pad(text: Bytes): Bytes {
-  const sizeBytes = Math.ceil((text.length + 1) / PADDED_BYTES) * PADDED_BYTES;
-  return concat(text, Uint8Array.of(END_OF_TEXT), new Uint8Array(sizeBytes - text.length - 1));
+/** Longer than it was by one byte at least. */
+export function pad(bytes: Bytes, sizeBytes: number): Bytes {
+  return concat(bytes, Uint8Array.of(END_OF_TEXT), new Uint8Array(sizeBytes - bytes.length - 1));
 }
 
-function unpad(padded: Bytes): Bytes {
+/** Throws `tampered` for what `pad` has not made, or made longer by more than so many bytes: nothing is hidden behind a text. */
+export function unpad(padded: Bytes, mostBytes: number): Bytes {
   const end = padded.findLastIndex((byte) => byte !== 0);
-  if (padded[end] !== END_OF_TEXT) throw new Error('the padding has no beginning');
+  if (padded[end] !== END_OF_TEXT || padded.length - end > mostBytes) throw new MayflyError('tampered');
   return padded.subarray(0, end);
+}
+
+/** Throws `tampered` for what is no UTF-8. */
+export function readText(bytes: Bytes): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new MayflyError('tampered', { cause });
+  }
 }

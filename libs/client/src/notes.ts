@@ -1,11 +1,15 @@
 import type { NoteContentType } from '@mayfly/vocabulary';
-import { call, callJson, jsonOf, type NoteInfo, type ServiceConfig } from './api.ts';
+import { jsonOf, MAX_LARGE_ANSWER_BYTES } from './answer-body.ts';
+import { type NoteInfo, readConfig, readNoteInfo } from './answers.ts';
+import { call, callJson } from './api.ts';
 import { fromBase64, toBase64 } from './bytes.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
 import { MayflyError } from './errors.ts';
+import { id, limit, record, text, time } from './fields.ts';
 import { type Address, formatLink, type Link } from './link.ts';
-import { openMessage, sealMessage } from './message.ts';
-import { newProtection, openKeys, type PasswordOptions } from './protection.ts';
+import { type Message, openMessage } from './message.ts';
+import { type NoteContent, readNote, sealNote } from './note-message.ts';
+import { newProtection, openKeys, openNoteKey, type PasswordOptions } from './protection.ts';
 import { type RepeatOptions, repeatView, untilHeaders } from './repeat-view.ts';
 
 export type NoteOptions = RequestOptions &
@@ -15,6 +19,8 @@ export type NoteOptions = RequestOptions &
     expireSec: number;
     /** One of the service's `noteViewOptions`. */
     maxViews: number;
+    /** As the service's config has it: the length of the text is then hidden better. */
+    noteMaxSize?: number | undefined;
   };
 
 export type CreatedNote = Created & { expiresAt: string };
@@ -22,37 +28,45 @@ export type CreatedNote = Created & { expiresAt: string };
 /** Contract: POST /api/note. */
 export async function createNote(context: Context, text: string, options: NoteOptions): Promise<CreatedNote> {
   const { transport, baseUrl, passwordCost } = context;
-  const { contentType = 'text', expireSec, maxViews, signal } = options;
-  const { keys, linkSecret, ownerSecret, ownerToken, salt, password } = await newProtection(options, passwordCost);
-  const { ciphertext, nonce } = await sealMessage(keys.note, purpose(contentType), text);
+  const { contentType = 'text', expireSec, maxViews, noteMaxSize, signal } = options;
+  const protection = await newProtection(
+    { password: options.password, passwordAlgo: options.passwordAlgo },
+    passwordCost,
+  );
+  const { keys, linkSecret, said, ownerSecret, ownerToken, salt, password } = protection;
+  const key = await openNoteKey(protection, protection);
+  const { ciphertext, nonce } = await sealNote(key, { text, contentType }, { noteMaxSize });
   const body = JSON.stringify({
     encryptedContent: toBase64(ciphertext),
     nonce: toBase64(nonce),
     salt,
     ownerToken,
     authToken: keys.authToken,
-    contentType,
+    contentType: HIDDEN_TYPE,
     maxViews,
     expireSec,
     hasPassword: password !== undefined,
     ...password,
   });
-  const answer = await callJson<{ id: string; expiresAt: string }>(transport, `${baseUrl}/api/note`, {
+  const { id, expiresAt } = await callJson(transport, `${baseUrl}/api/note`, {
     method: 'POST',
     body,
+    read: readCreated,
     signal,
   });
-  const { id, expiresAt } = answer;
-  const link = formatLink({ kind: 'note', baseUrl, id, secret: linkSecret });
+  const link = await formatLink({ kind: 'note', baseUrl, id, secret: linkSecret, protection: said });
   return { kind: 'note', id, link, ownerSecret, expiresAt };
 }
 
+/** What the service is told of every note: what it is, is in there. */
+const HIDDEN_TYPE = 'text';
+
 /** Contract: GET /api/note/<id>. Spends nothing. */
 export function getNoteInfo({ transport }: Context, link: Address, { signal }: RequestOptions): Promise<NoteInfo> {
-  return callJson<NoteInfo>(transport, `${link.baseUrl}/api/note/${link.id}`, { method: 'GET', signal });
+  return callJson(transport, `${link.baseUrl}/api/note/${link.id}`, { method: 'GET', read: readNoteInfo, signal });
 }
 
-export type ViewedNote = { text: string; contentType: NoteContentType; viewCount: number; maxViews: number };
+export type ViewedNote = NoteContent & { viewCount: number; maxViews: number };
 
 export type ViewOptions = RepeatOptions & {
   /** What `getNote` has said: a view that is repeated may find nothing else any more. */
@@ -78,23 +92,38 @@ export async function openNote(
     const answer = await untilHeaders(signal, (signal) =>
       call(transport, url, { method: 'POST', headers, body, unauthorized, signal }),
     );
-    return jsonOf<ViewAnswer>(answer, signal);
+    return jsonOf(answer, readView, { maxBytes: MAX_LARGE_ANSWER_BYTES, signal });
   };
   const getConfig = async () => {
     const ask = (signal: AbortSignal) => call(transport, `${link.baseUrl}/api/config`, { method: 'GET', signal });
-    return jsonOf<ServiceConfig>(await untilHeaders(signal, ask), signal);
+    return jsonOf(await untilHeaders(signal, ask), readConfig, { signal });
   };
   const answer = await repeatView(send, getConfig, options);
   const [ciphertext, nonce] = [fromBase64(answer.encryptedContent), fromBase64(answer.nonce)];
   if (!ciphertext || !nonce) throw new MayflyError('tampered');
   const { viewCount, maxViews } = answer;
-  const text = await openMessage(keys.note, purpose(info.contentType), { ciphertext, nonce });
-  return { text, contentType: info.contentType, viewCount, maxViews };
+  return { ...(await readContent(link, info, { ciphertext, nonce })), viewCount, maxViews };
 }
+
+const readCreated = record<{ id: string; expiresAt: string }>({ id, expiresAt: time });
 
 type ViewAnswer = { encryptedContent: string; nonce: string; viewCount: number; maxViews: number };
 
-/** The type is what the sender chose: a service that shows a note as something else is found out. */
-function purpose(contentType: string): string {
-  return `mayfly v1 note ${contentType}`;
+const readView = record<ViewAnswer>(
+  { encryptedContent: text, nonce: text, viewCount: limit, maxViews: limit },
+  ({ viewCount, maxViews }) => viewCount <= maxViews,
+);
+
+/** Whether the type of a note is in it: what the service says of it means nothing then. */
+export function isTypeHidden({ protection }: Link): boolean {
+  return protection !== undefined;
+}
+
+/** An old link is that of a note of format 1. */
+async function readContent(link: Link, info: NoteInfo, message: Message): Promise<NoteContent> {
+  if (isTypeHidden(link)) return readNote(await openNoteKey(link, info), message);
+  const { contentType = 'text' } = info;
+  const { note } = await openKeys(link, info);
+  // The type is what the sender chose: a service that shows a note as something else is found out.
+  return { text: await openMessage(note, `mayfly v1 note ${contentType}`, message), contentType };
 }

@@ -1,8 +1,17 @@
 import { PASSWORD_ALGOS, type PasswordAlgo } from '@mayfly/vocabulary';
 import { type Bytes, fromBase64url, randomBytes, toBase64url } from './bytes.ts';
 import { MayflyError } from './errors.ts';
-import { deriveKeys, deriveOwnerToken, type Keys, SALT_BYTES, SECRET_BYTES } from './keys.ts';
-import type { Link } from './link.ts';
+import {
+  deriveKeys,
+  deriveNoteKey,
+  deriveOwnerToken,
+  type Keys,
+  type NoteKey,
+  SALT_BYTES,
+  SECRET_BYTES,
+  SHARE_BYTES,
+} from './keys.ts';
+import type { Link, LinkProtection } from './link.ts';
 import { derivePasswordKey, type PasswordCost, xorSecret } from './password.ts';
 
 export type PasswordOptions = { password?: string | undefined; passwordAlgo?: PasswordAlgo | undefined };
@@ -10,23 +19,36 @@ export type PasswordOptions = { password?: string | undefined; passwordAlgo?: Pa
 /** Everything that a new upload or note begins with. */
 export type Protection = {
   keys: Keys;
+  /** The real one. */
+  secret: Bytes;
   /** For the link: the secret itself, or hidden by the password. */
   linkSecret: Bytes;
+  /** What the link says of all this. */
+  said: LinkProtection;
   ownerSecret: string;
   ownerToken: string;
   salt: string;
+  /** For the service: what it takes besides to open the metadata, where they are sealed. */
+  share: Bytes | undefined;
   password: { passwordSalt: string; passwordAlgo: PasswordAlgo } | undefined;
 };
 
-export async function newProtection(options: PasswordOptions, cost?: PasswordCost): Promise<Protection> {
-  const { password, passwordAlgo = 'argon2id' } = options;
+/** `sealedMetadata` means nothing without a password. */
+export async function newProtection(
+  { password, passwordAlgo = 'argon2id', sealedMetadata }: PasswordOptions & { sealedMetadata?: boolean | undefined },
+  cost?: PasswordCost,
+): Promise<Protection> {
   const [secret, ownerSecret] = [randomBytes(SECRET_BYTES), randomBytes(SECRET_BYTES)];
   const [salt, passwordSalt] = [randomBytes(SALT_BYTES), randomBytes(SALT_BYTES)];
   const passwordKey =
     password === undefined ? undefined : await derivePasswordKey(password, passwordAlgo, passwordSalt, cost);
+  const share = passwordKey && sealedMetadata ? randomBytes(SHARE_BYTES) : undefined;
   return {
-    keys: await deriveKeys(secret, salt),
+    secret,
+    keys: await deriveKeys(secret, salt, share),
     linkSecret: passwordKey ? xorSecret(secret, passwordKey) : secret,
+    said: { passwordAlgo: passwordKey && passwordAlgo, isSealed: share !== undefined },
+    share,
     ownerSecret: toBase64url(ownerSecret),
     ownerToken: await deriveOwnerToken(ownerSecret),
     salt: toBase64url(salt),
@@ -42,29 +64,53 @@ export type StoredProtection = {
   passwordSalt?: string | null;
 };
 
-/** Whether the link's secret is the real one already. */
-export function isOpen(link: Link, { hasPassword }: StoredProtection): boolean {
-  return link.isUnlocked || !hasPassword;
+/** Throws `tampered` when the service says of the password what the link does not say. An old link says nothing. */
+export function compareProtection({ protection }: Link, { hasPassword, passwordAlgo }: StoredProtection): void {
+  const isAsSaid = protection?.passwordAlgo === (hasPassword ? passwordAlgo : undefined);
+  if (protection && !isAsSaid) {
+    throw new MayflyError('tampered', { message: 'The service says something else about a password than the link' });
+  }
 }
 
-/** The link with the real secret in it; whether the password was the right one is for the service to say. */
+/** Whether the link's secret is the real one already. Throws `tampered` like compareProtection. */
+export function isOpen(link: Link, stored: StoredProtection): boolean {
+  compareProtection(link, stored);
+  return link.isUnlocked || !stored.hasPassword;
+}
+
+export type GivenPassword = {
+  password?: string | undefined;
+  /** PBKDF2 is used only for whoever has said yes to it: `weak-password-algo` otherwise. */
+  allowPbkdf2?: boolean | undefined;
+};
+
+/** The link with the real secret in it; whether the password was the right one is for others to say. */
 export async function unlock(
   link: Link,
   stored: StoredProtection,
-  password: string | undefined,
+  { password, allowPbkdf2 = false }: GivenPassword,
   cost?: PasswordCost,
 ): Promise<Link> {
   if (isOpen(link, stored)) return link;
-  if (password === undefined) throw new MayflyError('password-needed');
   const passwordAlgo = PASSWORD_ALGOS.find((known) => known === stored.passwordAlgo);
   if (!passwordAlgo) throw new MayflyError('tampered');
+  if (passwordAlgo === 'pbkdf2' && !allowPbkdf2) throw new MayflyError('weak-password-algo');
+  if (password === undefined) throw new MayflyError('password-needed');
   const passwordKey = await derivePasswordKey(password, passwordAlgo, readSalt(stored.passwordSalt), cost);
   return { ...link, secret: xorSecret(link.secret, passwordKey), isUnlocked: true };
 }
 
 /** The keys of an item whose link is open. */
 export function openKeys(link: Link, stored: StoredProtection): Promise<Keys> {
-  return deriveKeys(link.secret, readSalt(stored.salt));
+  return deriveKeys(link.secret, readSalt(stored.salt), link.share);
+}
+
+/** The same for a note of format 2. */
+export function openNoteKey(
+  { secret }: Pick<Link, 'secret'>,
+  { salt }: Pick<StoredProtection, 'salt'>,
+): Promise<NoteKey> {
+  return deriveNoteKey(secret, readSalt(salt));
 }
 
 export async function ownerToken(ownerSecret: string): Promise<string> {

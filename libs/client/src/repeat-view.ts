@@ -1,4 +1,5 @@
-import type { ServiceConfig } from './api.ts';
+import type { ServiceConfig } from './answers.ts';
+import { systemClock } from './clock.ts';
 import { asMayflyError, MayflyError } from './errors.ts';
 
 export type RepeatOptions = {
@@ -51,7 +52,7 @@ export async function repeatView<T>(
       throw new MayflyError('unconfirmed', { cause: failure, status: failure.status, repeatForSec });
     }
     onRepeat?.();
-    await sleep(waitSec * 1000, signal);
+    await systemClock.sleep(waitSec * 1000, { signal });
   }
 }
 
@@ -84,19 +85,4 @@ export async function untilHeaders<T>(signal: AbortSignal | undefined, send: (si
   } finally {
     clearTimeout(timer);
   }
-}
-
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(new MayflyError('aborted'));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    if (signal?.aborted) stop();
-    else signal?.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -19,3 +19,32 @@ export function withErrors(
     cancel: (reason) => reader.cancel(reason),
   });
 }
+
+/** The same stream without its first bytes, which are read all the same. */
+export function withoutStart(stream: ReadableStream<Uint8Array>, startBytes: number): ReadableStream<Uint8Array> {
+  let missingBytes = startBytes;
+  return stream.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const skippedBytes = Math.min(missingBytes, chunk.length);
+        missingBytes -= skippedBytes;
+        if (skippedBytes < chunk.length) controller.enqueue(chunk.subarray(skippedBytes));
+      },
+    }),
+  );
+}
+
+/** A stream of what a generator makes, when it is asked for it. */
+export function fromPieces(
+  pieces: AsyncGenerator<Uint8Array, void>,
+  cancel: (reason: unknown) => void | Promise<void>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel,
+  });
+}

@@ -1,3 +1,5 @@
+import type { Bytes } from './bytes.ts';
+
 /** A request body that is too large to hold. */
 export type StreamBody = {
   stream: ReadableStream<Uint8Array>;
@@ -9,9 +11,9 @@ export type TransportRequest = {
   method: 'GET' | 'POST' | 'DELETE';
   url: string;
   headers: Record<string, string>;
-  /** JSON text, or a stream. */
-  body?: string | StreamBody;
-  /** Called with the bytes of a stream body sent so far. */
+  /** JSON text, bytes, or a stream. */
+  body?: string | Bytes | StreamBody;
+  /** Called with the bytes of a body sent so far, unless it is JSON. */
   onSent?: (sentBytes: number) => void;
   signal?: AbortSignal | undefined;
 };
@@ -25,5 +27,7 @@ export type TransportAnswer = {
 
 /** How requests reach the service. Any answer is an answer; only a connection that fails throws. */
 export interface Transport {
+  /** Parts of an upload under way at most: as many as have a connection of their own. 4. */
+  maxParallel?: number;
   send(request: TransportRequest): Promise<TransportAnswer>;
 }

@@ -1,136 +1,91 @@
-import { type Bytes, concat, utf8 } from './bytes.ts';
+import { ByteReader } from './byte-reader.ts';
+import { crc32 } from './checksum.ts';
+import { contentOffset } from './entries.ts';
+import { EntryStream, expectRecord, readLocalHeader, wrongArchive } from './entry-stream.ts';
 import { MayflyError } from './errors.ts';
 import type { FileEntry, Metadata } from './metadata.ts';
+import { withErrors } from './streams.ts';
+import { CENTRAL_TIME_AT, CHECKSUM_BYTES, centralRecords, endRecords, TIME_BYTES } from './zip.ts';
 
 // docs/crypto.md, "Archive". The metadata says which entries there are and how long each is, so the archive is read in
 // one pass, which a zip alone does not allow.
 
-const LOCAL_HEADER_BYTES = 30;
-const LOCAL_HEADER = 0x04034b50;
-const DATA_DESCRIPTOR = 0x08074b50;
-/** From this size on the descriptor after an entry has 64-bit fields. */
-const ZIP64_FROM = 0xffffffff;
-
 export type UnpackedFile = FileEntry & { stream: ReadableStream<Uint8Array> };
+
+/** Where a payload begins that is not read from its start, see `contentOffset`. */
+export type UnpackFrom = {
+  index: number;
+  /** What there is already of the file with this index. Its stream goes on after them. */
+  bytes: number;
+  /** These bytes, read once for the checksum. */
+  written: ReadableStream<Uint8Array>;
+};
 
 /**
  * The files of a payload, one after the other: read or cancel a file's stream before asking for the next one. Fails as
- * the payload does, and with `tampered` when the archive is not what the metadata says. A name is the sender's choice:
- * it may lead out of a folder.
+ * the payload does, and with `tampered` when the archive is not what the metadata says: a file's stream ends only after
+ * its checksum was right, and the last one's after the directory and the end of the payload were, too. A name is the
+ * sender's choice: it may lead out of a folder. With `from` it begins with that file, and the checksums of those before
+ * it are not compared with the directory's.
  */
-export async function* unpack(metadata: Metadata, payload: ReadableStream<Uint8Array>): AsyncGenerator<UnpackedFile> {
-  const [only] = metadata.files;
-  if (!metadata.archive) {
+export async function* unpack(
+  metadata: Metadata,
+  payload: ReadableStream<Uint8Array>,
+  { from }: { from?: UnpackFrom } = {},
+): AsyncGenerator<UnpackedFile, void> {
+  const { files, archive } = metadata;
+  if (from) contentOffset(metadata, from.index, from.bytes);
+  const [only] = files;
+  if (!archive) {
+    await from?.written.cancel(); // it has no checksum
     if (only) yield { ...only, stream: payload };
     return;
   }
   const bytes = new ByteReader(payload);
+  const sums: number[] = [];
   try {
-    for (const file of metadata.files) {
-      await readLocalHeader(bytes, file.name);
-      const entry = new EntryStream(bytes, file.size);
+    for (const [index, file] of files.entries()) {
+      const isBegun = index === from?.index;
+      if (from && index < from.index) continue;
+      if (!isBegun) await readLocalHeader(bytes, file.name);
+      const crc = isBegun ? await checksumOf(from) : 0;
+      const isLast = index === files.length - 1;
+      const end = async (sum: number) => {
+        sums[index] = sum;
+        if (isLast) await readDirectory(bytes, files, sums);
+      };
+      const entry = new EntryStream(bytes, file.size, { crc, end }, file.size - (isBegun ? from.bytes : 0));
       yield { ...file, stream: entry.stream };
       await entry.skipRest();
-      await readDescriptor(bytes, file.size);
     }
-    // The payload is complete only when its last segment has been verified.
-    while (await bytes.some(Number.MAX_SAFE_INTEGER));
   } finally {
     await bytes.cancel();
   }
 }
 
-async function readLocalHeader(bytes: ByteReader, name: string) {
-  const header = view(await bytes.exactly(LOCAL_HEADER_BYTES));
-  const method = header.getUint16(8, true);
-  const nameBytes = await bytes.exactly(header.getUint16(26, true));
-  await bytes.exactly(header.getUint16(28, true));
-  const isExpected = header.getUint32(0, true) === LOCAL_HEADER && method === 0;
-  if (!isExpected || !equal(nameBytes, utf8(name))) throw wrongArchive();
+/** Throws `bad-source` when it is not as long as was said. */
+async function checksumOf({ bytes, written }: UnpackFrom): Promise<number> {
+  const cannotRead = (cause: unknown) =>
+    new MayflyError('bad-source', { message: 'What was written before is gone', cause });
+  const reader = withErrors(written, cannotRead).getReader();
+  let crc = 0;
+  let readBytes = 0;
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    crc = crc32(piece.value, crc);
+    readBytes += piece.value.length;
+  }
+  if (readBytes !== bytes) throw new MayflyError('bad-source', { message: 'What was written before has changed' });
+  return crc;
 }
 
-async function readDescriptor(bytes: ByteReader, sizeBytes: number) {
-  const descriptor = view(await bytes.exactly(sizeBytes >= ZIP64_FROM ? 24 : 16));
-  const size = sizeBytes >= ZIP64_FROM ? Number(descriptor.getBigUint64(16, true)) : descriptor.getUint32(12, true);
-  if (descriptor.getUint32(0, true) !== DATA_DESCRIPTOR || size !== sizeBytes) throw wrongArchive();
-}
-
-class EntryStream {
-  readonly stream: ReadableStream<Uint8Array>;
-  readonly #bytes: ByteReader;
-  #missingBytes: number;
-
-  constructor(bytes: ByteReader, sizeBytes: number) {
-    this.#bytes = bytes;
-    this.#missingBytes = sizeBytes;
-    this.stream = new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          if (this.#missingBytes > 0) controller.enqueue(await this.#next());
-          if (this.#missingBytes === 0) controller.close();
-        },
-      },
-      { highWaterMark: 0 }, // nothing is read ahead: the reader is shared with what follows
-    );
+/** Reads all that follows the last entry, and nothing may follow that. Checksums that are not known are taken as they are. */
+async function readDirectory(bytes: ByteReader, files: FileEntry[], sums: (number | undefined)[]) {
+  const central = centralRecords(files.map((file, index) => ({ ...file, crc: sums[index] ?? 0, time: 0 })));
+  for (const [index, record] of central.entries()) {
+    const freeBytes = sums[index] === undefined ? TIME_BYTES + CHECKSUM_BYTES : TIME_BYTES;
+    await expectRecord(bytes, record, [CENTRAL_TIME_AT, freeBytes]);
   }
-
-  async #next(): Promise<Uint8Array> {
-    const piece = await this.#bytes.some(this.#missingBytes);
-    if (!piece) throw wrongArchive();
-    this.#missingBytes -= piece.length;
-    return piece;
-  }
-
-  /** For a receiver that did not want the file. */
-  async skipRest() {
-    while (this.#missingBytes > 0) await this.#next();
-  }
-}
-
-class ByteReader {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  #rest: Uint8Array = new Uint8Array(0);
-
-  constructor(stream: ReadableStream<Uint8Array>) {
-    this.#reader = stream.getReader();
-  }
-
-  /** What comes next, at least one byte and at most so many; undefined at the end. */
-  async some(limitBytes: number): Promise<Uint8Array | undefined> {
-    while (this.#rest.length === 0) {
-      const { value, done } = await this.#reader.read();
-      if (done) return undefined;
-      this.#rest = value;
-    }
-    const piece = this.#rest.subarray(0, limitBytes);
-    this.#rest = this.#rest.subarray(piece.length);
-    return piece;
-  }
-
-  async exactly(lengthBytes: number): Promise<Bytes> {
-    const pieces: Uint8Array[] = [];
-    for (let missing = lengthBytes; missing > 0; ) {
-      const piece = await this.some(missing);
-      if (!piece) throw wrongArchive();
-      pieces.push(piece);
-      missing -= piece.length;
-    }
-    return concat(...pieces);
-  }
-
-  cancel(): Promise<void> {
-    return this.#reader.cancel();
-  }
-}
-
-function equal(one: Bytes, other: Bytes): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index]);
-}
-
-function view(bytes: Bytes): DataView {
-  return new DataView(bytes.buffer);
-}
-
-function wrongArchive() {
-  return new MayflyError('tampered', { message: 'The archive is not what its description says' });
+  const directoryBytes = central.reduce((sum, record) => sum + record.length, 0);
+  await expectRecord(bytes, endRecords(files, directoryBytes));
+  if ((await bytes.peek()) !== undefined) throw wrongArchive();
 }

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { freshFolder } from '@mayfly/testing/stores';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Metadata } from '../src/metadata.ts';
@@ -109,6 +109,26 @@ test('one file is its own payload', async () => {
   const payload = await collect(stream());
   expect(payload.equals(patterned(1000))).toBe(true);
   expect(await unpackAll(metadata, payload)).toEqual(new Map([['a.txt', payload]]));
+});
+
+test('giving up an archive gives up the file that is being read', async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const silent: Source = { name: 'a', size: 10, stream: () => new ReadableStream({ cancel: resolve }) };
+  const reader = buildPayload([silent, source('b', patterned(3))])
+    .stream()
+    .getReader();
+  await reader.read();
+  const read = reader.read();
+  await reader.cancel('enough');
+  expect([await promise, (await read).done]).toEqual(['enough', true]);
+});
+
+test('an archive cannot have a name that its records cannot hold; a file alone can', () => {
+  const long = [source('é'.repeat(32_768), patterned(1))];
+  expect(buildPayload(long).metadata.files).toHaveLength(1);
+  expect(() => buildPayload([...long, source('b', patterned(1))])).toThrow(
+    expect.objectContaining({ code: 'invalid-request' }),
+  );
 });
 
 test('no file is an error', () => {

@@ -1,20 +1,11 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { serve } from '@mayfly/testing/listen';
 import { describe, expect, test } from 'vitest';
-import { fetchTransport, MayflyClient, type NoteInfo, parseLink } from '../src/index.ts';
+import { fetchTransport, MayflyClient, parseLink } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
+import { CONFIG, NOTE_INFO } from './answers.ts';
 
-const INFO = {
-  id: '0f8fad5b-d9cb-469f-a165-70867728950e',
-  contentType: 'text',
-  hasPassword: false,
-  salt: 'A'.repeat(22),
-  maxViews: 1,
-  viewCount: 0,
-  expiresAt: '2030-01-01T00:00:00.000Z',
-  createdAt: '2029-01-01T00:00:00.000Z',
-} satisfies NoteInfo;
+const INFO = NOTE_INFO;
 
 type Answer = (response: ServerResponse) => void;
 
@@ -25,10 +16,10 @@ const status =
     void response.writeHead(code, headers).end('{"error":"not now"}');
 
 /** A service with one note, whose views are answered as a test says, one after the other; the last of these again and again. */
-async function serve(views: Answer[], config: object | 'away' = { viewRepeatSec: 120 }) {
+async function serveNote(views: Answer[], config: object | 'away' = { ...CONFIG, viewRepeatSec: 120 }) {
   const keys: unknown[] = [];
   let sealed = '';
-  const server = createServer(async (request: IncomingMessage, response) => {
+  const server = await serve(async (request, response) => {
     const body = await text(request);
     if (request.url === '/api/config') {
       return config === 'away' ? response.destroy() : response.end(JSON.stringify(config));
@@ -42,17 +33,8 @@ async function serve(views: Answer[], config: object | 'away' = { viewRepeatSec:
     const answer = views.length > 1 ? views.shift() : views[0];
     if (answer) return answer(response);
     response.end(JSON.stringify({ ...JSON.parse(sealed), viewCount: 1, maxViews: 1 }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on a port, not on a path
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    keys,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  });
+  return { ...server, keys };
 }
 
 async function text(request: IncomingMessage): Promise<string> {
@@ -72,8 +54,8 @@ describe.each([
   ['node', nodeTransport],
   ['fetch', fetchTransport],
 ] as const)('a view through the %s transport', (_, buildTransport) => {
-  async function open(service: Awaited<ReturnType<typeof serve>>) {
-    const client = new MayflyClient({ baseUrl: service.baseUrl, transport: buildTransport() });
+  async function open(service: Awaited<ReturnType<typeof serveNote>>) {
+    const client = new MayflyClient({ baseUrl: service.url, transport: buildTransport() });
     return { client, link: (await client.createNote('delivered', { expireSec: 60, maxViews: 1 })).link };
   }
 
@@ -83,7 +65,7 @@ describe.each([
     ['finds the service busy', status(429, { 'retry-after': '1' })],
     ['finds no service', status(503)],
   ])('that %s is repeated under its key', async (_, lost) => {
-    await using service = await serve([lost, delivers]);
+    await using service = await serveNote([lost, delivers]);
     const { client, link } = await open(service);
     let repeats = 0;
     const note = await client.viewNote(link, { onRepeat: () => (repeats += 1) });
@@ -95,7 +77,7 @@ describe.each([
   });
 
   test('that cannot be repeated is tried once, and nothing is claimed', async () => {
-    await using service = await serve([breaksOff], {});
+    await using service = await serveNote([breaksOff], {});
     const { client, link } = await open(service);
     const viewing = client.viewNote(link);
     await expect(viewing).rejects.toMatchObject({ code: 'unconfirmed', repeatForSec: 0 });
@@ -103,7 +85,7 @@ describe.each([
   });
 
   test('that is given up says for how long it can be repeated, and the same key goes on', async () => {
-    await using service = await serve([breaksOff, status(503), delivers]);
+    await using service = await serveNote([breaksOff, status(503), delivers]);
     const { client, link } = await open(service);
     const idempotencyKey = 'a key of "my" own';
     const first = client.viewNote(link, { idempotencyKey, patienceSec: 2 });
@@ -112,7 +94,7 @@ describe.each([
     expect(failure.repeatForSec).toBeGreaterThan(100);
     // The service says that there is no such note any more: what it has said before does.
     const again = { idempotencyKey, info: await client.getNote(link), isRepeat: true };
-    expect((await client.viewNote(parseLink(link), again)).text).toBe('delivered');
+    expect((await client.viewNote(await parseLink(link), again)).text).toBe('delivered');
     expect(new Set(service.keys)).toEqual(new Set(['"a key of \\"my\\" own"']));
   });
 });
@@ -123,8 +105,8 @@ test('a view is not repeated by a client that was told to wait too long, or that
     [status(500), 'unavailable'],
     [status(410), 'expired'],
   ] as const) {
-    await using service = await serve([answer]);
-    const client = new MayflyClient({ baseUrl: service.baseUrl });
+    await using service = await serveNote([answer]);
+    const client = new MayflyClient({ baseUrl: service.url });
     const { link } = await client.createNote('x', { expireSec: 60, maxViews: 1 });
     await expect(client.viewNote(link)).rejects.toMatchObject({ code });
     expect(service.keys).toHaveLength(1);
@@ -132,8 +114,8 @@ test('a view is not repeated by a client that was told to wait too long, or that
 });
 
 test('a service that cannot say whether it repeats gets no second view', async () => {
-  await using service = await serve([breaksOff], 'away');
-  const client = new MayflyClient({ baseUrl: service.baseUrl });
+  await using service = await serveNote([breaksOff], 'away');
+  const client = new MayflyClient({ baseUrl: service.url });
   const { link } = await client.createNote('x', { expireSec: 60, maxViews: 1 });
   const viewing = client.viewNote(link, { patienceSec: 2 });
   await expect(viewing).rejects.toMatchObject({ code: 'unconfirmed', repeatForSec: undefined });
@@ -141,8 +123,8 @@ test('a service that cannot say whether it repeats gets no second view', async (
 });
 
 test('a view ends when it is stopped between two tries', async () => {
-  await using service = await serve([breaksOff]);
-  const client = new MayflyClient({ baseUrl: service.baseUrl });
+  await using service = await serveNote([breaksOff]);
+  const client = new MayflyClient({ baseUrl: service.url });
   const { link } = await client.createNote('x', { expireSec: 60, maxViews: 1 });
   const controller = new AbortController();
   const viewing = client.viewNote(link, { signal: controller.signal, onRepeat: () => controller.abort() });

@@ -1,21 +1,31 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { makeOldNote } from '@mayfly/testing/old-note';
+import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { freshFolder } from '@mayfly/testing/stores';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { fetchTransport, MayflyClient, parseLink, type Source, unpack, uploadSize } from '../src/index.ts';
+import {
+  fetchTransport,
+  MayflyClient,
+  NOTE_CONTENT_TYPES,
+  parseLink,
+  type Source,
+  type Transport,
+  unpack,
+  uploadSize,
+} from '../src/index.ts';
 import { fileSource, fileSpool, nodeTransport } from '../src/node/index.ts';
 import { collect, inPieces, sha256 } from './bytes.ts';
 import { patterned } from './reference.ts';
-import { type Service, startService } from './service.ts';
 
 const MIB = 1024 * 1024;
 const CHEAP = { argon2id: { memoryKiB: 64, passes: 1 }, pbkdf2: { iterations: 10 } };
 
-let service: Service;
+let service: RunningShape;
 beforeAll(async () => {
   const options = '1,60,3600';
-  service = await startService({
+  service = await startShape('all', {
     EXPIRE_OPTIONS_SEC: options,
     NOTE_EXPIRE_OPTIONS_SEC: options,
     MAX_FILE_SIZE: '24MiB',
@@ -30,8 +40,8 @@ function source(name: string, content: Uint8Array, type = ''): Source {
 const UPLOAD = { expireSec: 60, maxDownloads: 2 };
 const NOTE = { expireSec: 60, maxViews: 2 };
 /** The secret of a link, changed in one bit. */
-const withOtherSecret = (link: string) => {
-  const parsed = parseLink(link);
+const withOtherSecret = async (link: string) => {
+  const parsed = await parseLink(link);
   return { ...parsed, secret: parsed.secret.map((byte, index) => (index === 0 ? byte ^ 1 : byte)) };
 };
 
@@ -101,43 +111,88 @@ describe.each([
     const info = await client.getInfo(link);
     expect(info).toMatchObject({ hasPassword: true, passwordAlgo });
     expect(info.metadata).toBeUndefined();
-    await expect(client.download(link)).rejects.toMatchObject({ code: 'password-needed' });
-    await expect(client.download(link, { password: 'wrong' })).rejects.toMatchObject({ code: 'wrong-password' });
-    await expect(client.checkPassword(link, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
+    const allow = { allowPbkdf2: passwordAlgo === 'pbkdf2' };
+    const [wrong, right] = [
+      { ...allow, password: 'wrong' },
+      { ...allow, password: 'right' },
+    ];
+    await expect(client.download(link, allow)).rejects.toMatchObject({ code: 'password-needed' });
+    await expect(client.download(link, wrong)).rejects.toMatchObject({ code: 'wrong-password' });
+    await expect(client.checkPassword(link, 'wrong', allow)).rejects.toMatchObject({ code: 'wrong-password' });
     expect((await client.getInfo(link)).downloadCount).toBe(0);
 
-    const unlocked = await client.checkPassword(link, 'right');
+    const unlocked = await client.checkPassword(link, 'right', allow);
     expect((await client.getInfo(unlocked)).metadata?.files[0]?.name).toBe('a');
     expect(await collect((await client.download(unlocked)).payload)).toEqual(patterned(10));
-    expect(await collect((await client.download(link, { password: 'right' })).payload)).toEqual(patterned(10));
+    expect(await collect((await client.download(link, right)).payload)).toEqual(patterned(10));
   });
 
   test.each(['argon2id', 'pbkdf2'] as const)('a note is protected by a password (%s)', async (passwordAlgo) => {
     const client = open();
     const { link } = await client.createNote('text', { ...NOTE, password: 'right', passwordAlgo });
     expect(await client.getNote(link)).toMatchObject({ hasPassword: true, passwordAlgo });
-    await expect(client.viewNote(link)).rejects.toMatchObject({ code: 'password-needed' });
-    await expect(client.viewNote(link, { password: 'wrong' })).rejects.toMatchObject({ code: 'wrong-password' });
-    await expect(client.checkPassword(link, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
-    const unlocked = await client.checkPassword(link, 'right');
+    const allow = { allowPbkdf2: passwordAlgo === 'pbkdf2' };
+    const [wrong, right] = [
+      { ...allow, password: 'wrong' },
+      { ...allow, password: 'right' },
+    ];
+    await expect(client.viewNote(link, allow)).rejects.toMatchObject({ code: 'password-needed' });
+    await expect(client.viewNote(link, wrong)).rejects.toMatchObject({ code: 'wrong-password' });
+    await expect(client.checkPassword(link, 'wrong', allow)).rejects.toMatchObject({ code: 'wrong-password' });
+    const unlocked = await client.checkPassword(link, 'right', allow);
     expect(await client.viewNote(unlocked)).toMatchObject({ text: 'text', viewCount: 1 });
-    expect(await client.viewNote(link, { password: 'right' })).toMatchObject({ text: 'text', viewCount: 2 });
+    expect(await client.viewNote(link, right)).toMatchObject({ text: 'text', viewCount: 2 });
   });
 
   test('a note arrives until it is used up', async () => {
     const client = open();
     const { link, expiresAt } = await client.createNote('# 蜉蝣', { ...NOTE, contentType: 'markdown', maxViews: 1 });
-    expect(await client.getNote(link)).toMatchObject({ contentType: 'markdown', viewCount: 0, maxViews: 1, expiresAt });
+    const told = { contentType: undefined, viewCount: 0, maxViews: 1, expiresAt };
+    expect(await client.getNote(link)).toMatchObject(told);
     const viewed = { text: '# 蜉蝣', contentType: 'markdown', viewCount: 1, maxViews: 1 };
     expect(await client.viewNote(link)).toEqual(viewed);
     await expect(client.viewNote(link)).rejects.toMatchObject({ code: 'used-up', status: 410 });
     await expect(client.getNote(link)).rejects.toMatchObject({ code: 'used-up', status: 410 });
   });
 
-  test('the largest note arrives, and a larger one is refused', async () => {
+  test('a note of an old link is read as ever, and says its type before', async () => {
+    const link = await makeOldNote(service.baseUrl, '# 蜉蝣', { contentType: 'markdown' });
+    expect(link.split('#')[1]).toHaveLength(43);
+    expect(await open().getNote(link)).toMatchObject({ contentType: 'markdown', viewCount: 0 });
+    expect(await open().viewNote(link)).toMatchObject({ text: '# 蜉蝣', contentType: 'markdown', viewCount: 1 });
+  });
+
+  test('what the service has of a note tells neither its type nor, within a kilobyte, its length', async () => {
+    const bodies: { contentType: string; encryptedContent: string }[] = [];
+    const transport: Transport = {
+      async send(request) {
+        if (request.url.endsWith('/api/note')) bodies.push(JSON.parse(String(request.body)));
+        return nodeTransport().send(request);
+      },
+    };
+    const client = new MayflyClient({ baseUrl: service.baseUrl, transport });
+    const { noteMaxSize } = await client.getConfig();
+    for (const contentType of NOTE_CONTENT_TYPES) {
+      for (const text of ['', 'a', 'x'.repeat(1000)]) {
+        const { link } = await client.createNote(text, { ...NOTE, contentType, noteMaxSize });
+        expect(await client.viewNote(link)).toMatchObject({ text, contentType });
+      }
+    }
+    expect(new Set(bodies.map((body) => body.contentType))).toEqual(new Set(['text']));
+    expect(new Set(bodies.map((body) => body.encryptedContent.length)).size).toBe(1);
+  });
+
+  test('the largest note arrives, of any type, and a larger one is refused', async () => {
     const client = open();
+    const { noteMaxSize } = await client.getConfig();
     const text = 'x'.repeat(MIB);
-    expect((await client.viewNote((await client.createNote(text, NOTE)).link)).text).toBe(text);
+    expect(noteMaxSize).toBe(MIB);
+    for (const contentType of NOTE_CONTENT_TYPES) {
+      for (const largest of [noteMaxSize, undefined]) {
+        const { link } = await client.createNote(text, { ...NOTE, contentType, noteMaxSize: largest });
+        expect((await client.viewNote(link)).text === text).toBe(true);
+      }
+    }
     await expect(client.createNote(`${text}${'x'.repeat(300)}`, NOTE)).rejects.toMatchObject({ code: 'too-large' });
   });
 
@@ -173,10 +228,10 @@ describe.each([
   test('a link whose secret is not the right one opens nothing and spends nothing', async () => {
     const client = open();
     const upload = await client.uploadFiles([source('a', patterned(10))], UPLOAD);
-    await expect(client.download(withOtherSecret(upload.link))).rejects.toMatchObject({ code: 'tampered' });
+    await expect(client.download(await withOtherSecret(upload.link))).rejects.toMatchObject({ code: 'tampered' });
     expect((await client.getInfo(upload.link)).downloadCount).toBe(0);
     const note = await client.createNote('x', NOTE);
-    await expect(client.viewNote(withOtherSecret(note.link))).rejects.toMatchObject({ code: 'wrong-token' });
+    await expect(client.viewNote(await withOtherSecret(note.link))).rejects.toMatchObject({ code: 'wrong-token' });
     expect((await client.getNote(note.link)).viewCount).toBe(0);
     await expect(client.viewNote(upload.link)).rejects.toMatchObject({ code: 'invalid-link' });
   });
@@ -304,14 +359,14 @@ test('how often something was used can be asked without its link', async () => {
 });
 
 test('too many requests say when to come back', async () => {
-  await using busy = await startService({ RATE_LIMIT_MAX: '3', RATE_LIMIT_WINDOW_SEC: '60' });
+  await using busy = await startShape('all', { RATE_LIMIT_MAX: '3', RATE_LIMIT_WINDOW_SEC: '60' });
   const client = new MayflyClient({ baseUrl: busy.baseUrl, transport: nodeTransport() });
   const all = Promise.all(Array.from({ length: 5 }, () => client.getConfig()));
   await expect(all).rejects.toMatchObject({ code: 'rate-limited', status: 429, retryAfterSec: expect.any(Number) });
 });
 
 function blobs(): string[] {
-  const entries = readdirSync(service.blobDir, { recursive: true, withFileTypes: true });
+  const entries = readdirSync(String(service.blobs.settings.BLOB_DIR), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
@@ -336,3 +391,32 @@ function slow(afterFirst: () => void) {
 function endless() {
   return new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(patterned(100_000)) });
 }
+
+test('as many files arrive as one upload can name, in one piece and in parts; more are refused before anything is sent', async () => {
+  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const { maxFilesPerUpload, uploadParts } = await client.getConfig();
+  const files = Array.from({ length: 1000 }, (_, index) => source(`${index}`.padStart(150, 'ü'), patterned(1)));
+  const describedBytes = (some: Source[]) =>
+    Buffer.byteLength(JSON.stringify(some.map(({ name, size, type = '' }) => ({ name, type, size }))));
+  while (describedBytes(files) > 196_000) files.pop();
+  const last = files.at(-1) as Source;
+  last.name += 'x'.repeat(196_000 - describedBytes(files));
+  for (const how of [{}, { uploadParts, inParts: true }]) {
+    const { link } = await client.uploadFiles(files, { ...UPLOAD, ...how, maxFilesPerUpload });
+    const { metadata, payload } = await client.download(link);
+    let count = 0;
+    for await (const { name, stream } of unpack(metadata, payload)) {
+      expect([name, (await collect(stream)).length]).toEqual([files[count]?.name, 1]);
+      count += 1;
+    }
+    expect(count).toBe(files.length);
+  }
+  expect(maxFilesPerUpload).toBe(32);
+  last.name += 'x';
+  const message = expect.stringMatching(/has 196,001 bytes, more than the 196,000 of one upload; send an archive/);
+  await expect(client.uploadFiles(files, UPLOAD)).rejects.toMatchObject({ code: 'too-many-files', message });
+  expect(() => uploadSize(files)).toThrow('send an archive of them');
+  const counted = await client.uploadFiles(files.slice(0, 32), { ...UPLOAD, maxFilesPerUpload });
+  expect((await client.getInfo(counted.link)).fileCount).toBe(32);
+  await expect(client.uploadFiles(files.slice(0, 33), UPLOAD)).rejects.toMatchObject({ code: 'invalid-request' });
+});

@@ -1,30 +1,16 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { serve } from '@mayfly/testing/listen';
 import { describe, expect, test } from 'vitest';
 import { fetchTransport, MayflyClient, type Source } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { encryptedSize } from '../src/size.ts';
+import { UPLOAD_INFO } from './answers.ts';
 import { collect, inPieces } from './bytes.ts';
 import { patterned } from './reference.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const UPLOAD = { expireSec: 60, maxDownloads: 1 };
-
-/** A service that answers as a test wants. */
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on a port, not on a path
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
 
 function source(content: Uint8Array): Source {
   return { name: 'a', size: content.length, stream: () => inPieces(content) };
@@ -34,7 +20,22 @@ describe.each([
   ['node', nodeTransport],
   ['fetch', fetchTransport],
 ] as const)('the %s transport', (_, buildTransport) => {
-  const open = ({ baseUrl }: { baseUrl: string }) => new MayflyClient({ baseUrl, transport: buildTransport() });
+  const open = ({ url }: { url: string }) => new MayflyClient({ baseUrl: url, transport: buildTransport() });
+
+  test('gives as many parts as it has under way a connection of their own', async () => {
+    const transport = buildTransport();
+    const { maxParallel = 4 } = transport;
+    expect(maxParallel).toBe(buildTransport === nodeTransport ? 8 : 4);
+    const waiting = new Map<unknown, ServerResponse>();
+    await using server = await serve((request, response) => {
+      waiting.set(request.socket, response);
+      // None is answered before all have come, over connections that nothing else uses.
+      if (waiting.size === maxParallel) for (const answer of waiting.values()) answer.end();
+    });
+    const send = () => transport.send({ method: 'POST', url: server.url, headers: {}, body: new Uint8Array(10_000) });
+    const answers = await Promise.all(Array.from({ length: maxParallel }, send));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
 
   test('sends an upload with its exact Content-Length, once', async () => {
     const seen: Record<string, unknown>[] = [];
@@ -94,11 +95,12 @@ describe.each([
     await expect(open(server).getConfig()).rejects.toMatchObject({ name: 'MayflyError', code });
   });
 
-  test.each([{}, { salt: 1 }, { salt: 'A'.repeat(22), encryptedMeta: 1, nonce: {} }])(
-    'does not stumble over nonsense: %j',
-    async (body) => {
-      await using server = await serve((_, response) => response.end(JSON.stringify(body)));
-      const link = `${server.baseUrl}/d/${ID}#${'A'.repeat(43)}`;
+  test.each([{ salt: '' }, { salt: '!'.repeat(22) }, { encryptedMeta: '?', nonce: '' }])(
+    'does not stumble over what is no base64: %j',
+    async (change) => {
+      const info = { ...UPLOAD_INFO, encryptedMeta: 'AAAA', nonce: 'AAAA', ...change };
+      await using server = await serve((_, response) => response.end(JSON.stringify(info)));
+      const link = `${server.url}/d/${ID}#${'A'.repeat(43)}`;
       await expect(open(server).getInfo(link)).rejects.toMatchObject({ name: 'MayflyError', code: 'tampered' });
     },
   );
@@ -128,12 +130,12 @@ describe.each([
 
 test('the node transport does not wait for ever, and says where a redirect leads', async () => {
   await using silent = await serve((request) => void request.resume());
-  const waiting = new MayflyClient({ baseUrl: silent.baseUrl, transport: nodeTransport({ answerTimeoutMs: 100 }) });
+  const waiting = new MayflyClient({ baseUrl: silent.url, transport: nodeTransport({ answerTimeoutMs: 100 }) });
   await expect(waiting.getConfig()).rejects.toMatchObject({ code: 'network' });
   await using moved = await serve((_, response) =>
     response.writeHead(308, { location: 'https://mayfly.example/' }).end(),
   );
-  const client = new MayflyClient({ baseUrl: moved.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: moved.url, transport: nodeTransport() });
   await expect(client.getConfig()).rejects.toMatchObject({ code: 'unavailable', message: /https:\/\/mayfly.example/ });
 });
 
@@ -148,7 +150,7 @@ describe.each([
     await using server = await serve(async (request, response) => {
       if (request.url === '/api/upload') {
         stored = await collect(request as unknown as ReadableStream<Uint8Array>); // both can be iterated over
-        info = { salt: request.headers['x-salt'], size: stored.length, hasPassword: false };
+        info = { ...UPLOAD_INFO, salt: request.headers['x-salt'], size: stored.length, hasPassword: false };
         return response.end(JSON.stringify({ id: ID, url: `http://${request.headers.host}/d/${ID}` }));
       }
       if (request.url?.startsWith('/api/meta/')) {
@@ -162,7 +164,7 @@ describe.each([
       if (!isLengthTrue) return response.end(half);
       response.write(half, () => setTimeout(() => response.destroy(), 50));
     });
-    const client = new MayflyClient({ baseUrl: server.baseUrl, transport: buildTransport() });
+    const client = new MayflyClient({ baseUrl: server.url, transport: buildTransport() });
     const { link } = await client.uploadFiles([source(patterned(500_000))], UPLOAD);
     const cut = await client.download(link);
     await expect(collect(cut.payload)).rejects.toMatchObject({ code: 'network' });

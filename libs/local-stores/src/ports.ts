@@ -33,3 +33,17 @@ export async function onFreePort<T>(start: (port: number) => Promise<T>, wanted?
     }
   }
 }
+
+const PORTS = 50;
+/** Below the ports that systems give out by themselves, and for each worker its own: two services never meet on one. */
+const FIRST_PORT = 20_000 + (process.pid % 200) * PORTS;
+let portsGiven = 0;
+
+/** For a service, which is told its port before it listens. Throws when all of them are taken. */
+export async function unusedPort(): Promise<number> {
+  for (let tries = 0; tries < 2 * PORTS; tries++) {
+    const port = FIRST_PORT + (portsGiven++ % PORTS);
+    if ((await portProblem(port)) === undefined) return port;
+  }
+  throw new Error('no port is free');
+}

@@ -63,14 +63,14 @@ export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis
   return { url, port, pid: server.pid, version, exited: server.exited, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Earlier versions kept keys and the times of requests on the disk. Decision 80. */
+/** Earlier versions kept keys and the times of requests on the disk. Decision limits-kept-in-memory. */
 function forgetWhatWasKept(folder: string) {
   for (const name of readdirSync(folder)) {
     if (/^(appendonly.*|.*\.rdb)$/.test(name)) rmSync(join(folder, name), { recursive: true, force: true });
   }
 }
 
-/** What it holds is about who asked for what and when: it never gets to a disk. Decision 80. */
+/** What it holds is about who asked for what and when: it never gets to a disk. Decision limits-kept-in-memory. */
 function configuration(given: { port: number; folder: string; password: string }): string {
   return [
     'bind 127.0.0.1',

@@ -6,19 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { identify, isRunning } from '@mayfly/local-stores/process-identity';
-import { freshDatabase, freshFolder, testDatabaseUrl } from '@mayfly/local-stores/testing';
-import pg from 'pg';
+import { freshDatabase, freshFolder, query, testDatabaseUrl } from '@mayfly/testing/stores';
 import { expect, test } from 'vitest';
-
-async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 /** Another process that starts PostgreSQL on the folder, tells the server's number, and stays. */
 async function startElsewhere(dataDir: string) {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findRedis } from '@mayfly/local-stores/find-redis';
 import { startRedis } from '@mayfly/local-stores/redis';
-import { freshFolder, freshRedis } from '@mayfly/local-stores/testing';
+import { freshFolder, freshRedis } from '@mayfly/testing/stores';
 import { afterEach, expect, test } from 'vitest';
 
 const { PATH } = process.env;

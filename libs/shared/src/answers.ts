@@ -9,7 +9,7 @@ export const ErrorBody = Type.Object({
   details: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
 });
 
-/** What every endpoint may answer besides its own errors. Decisions 8 and 14. */
+/** What every endpoint may answer besides its own errors. Contract 7. */
 const ANYWHERE = { 429: new HttpError(429, 'Too many requests'), 503: serviceUnavailable(undefined) };
 
 /**

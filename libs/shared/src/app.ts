@@ -48,7 +48,7 @@ const PATIENCE: Patience = { idleMs: 120_000, headersMs: 15_000, checkEveryMs: 5
 
 /**
  * An HTTP application as every service has it: JSON `{ error }` for everything that goes wrong, no HEAD routes, no
- * coercion, limits on slow clients, and bodies that are answered early are drained. Contract: Errors; decisions 2, 10.
+ * coercion, limits on slow clients, and bodies that are answered early are drained. Contract: Errors.
  */
 export function createApp(options: {
   logger: Logger;
@@ -60,7 +60,7 @@ export function createApp(options: {
   bodies?: BodyBudget | undefined;
   /** The name that its requests are measured under; none, and they are not. */
   service?: string;
-  /** Proxies that may name the client, its host and its scheme: how many, or which. Decision 12. */
+  /** Proxies that may name the client, its host and its scheme: how many, or which. Decision client-address. */
   trustProxy?: number | string[];
 }): App {
   const patience = { ...PATIENCE, ...options.patience };

@@ -21,7 +21,7 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-function setting<T>(shape: string, read: (text: string) => T | undefined) {
+export function setting<T>(shape: string, read: (text: string) => T | undefined) {
   return (fallback: string | undefined, about: string): Setting<T> => ({
     read: (text) => {
       const value = read(text);
@@ -57,13 +57,13 @@ function parseOptions(text: string): number[] | undefined {
   return values.every((value) => value !== undefined) ? [...new Set(values)].sort((a, b) => a - b) : undefined;
 }
 
-function isNetwork(value: string): boolean {
+export function isNetwork(value: string): boolean {
   const [address = '', prefix, ...rest] = value.split('/');
   const bits = { 4: 32, 6: 128 }[isIP(address)];
   return bits !== undefined && rest.length === 0 && (prefix === undefined || (integer(prefix) ?? bits + 1) <= bits);
 }
 
-function parseUrl(text: string, protocols: string[]): string | undefined {
+export function parseUrl(text: string, protocols: string[]): string | undefined {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined;
 }
 
@@ -111,6 +111,19 @@ export const text = setting('text', (value) => value);
 export const httpUrl = setting('an http:// or https:// address', (value) => parseUrl(value, ['http:', 'https:']));
 /** Origins as browsers send them: no path, no slash at the end, no default port. */
 export const origins = setting('origins such as https://app.example, separated by commas', parseOrigins);
+/** For what a page shows on one line. */
+export const line = (max: number) =>
+  setting(`one line of text, at most ${max} characters`, (value) => {
+    const text = value.trim();
+    return text.length <= max && !/\p{C}/u.test(text) ? text : undefined;
+  });
+export const color = setting('a colour such as #0b6b63', (value) =>
+  /^#[0-9a-f]{6}$/i.test(value) ? value.toLowerCase() : undefined,
+);
+/** What a link on a page may lead to. */
+export const linkTarget = setting('an https://, http:// or mailto: address', (value) =>
+  parseUrl(value, ['https:', 'http:', 'mailto:']),
+);
 export const redisUrl = setting('a redis:// or rediss:// address', (value) => parseUrl(value, ['redis:', 'rediss:']));
 export const postgresUrl = setting('a postgres:// address', (value) => parseUrl(value, ['postgres:', 'postgresql:']));
 

@@ -12,7 +12,7 @@ export type RouteDocs = {
   headers?: TSchema;
   /** Media type of a body that is bytes. */
   consumes?: string;
-  /** Media type of a 200 answer that is bytes, and its headers. */
+  /** Media type of a 200 or 206 answer that is bytes, and its headers. */
   produces?: string;
   answerHeaders?: Record<string, TSchema>;
 };
@@ -47,8 +47,10 @@ function described(schema: Schema, { headers, consumes, produces, answerHeaders 
     const fields = answer as Record<string, unknown>; // a schema is an object
     answers[status] = { ...fields, description: fields.description ?? STATUS_CODES[status] };
   }
-  if (produces) answers['200'] = { ...answers['200'], content: { [produces]: { schema: BYTES } } };
-  if (answerHeaders) answers['200'] = { ...answers['200'], headers: answerHeaders };
+  for (const status of ['200', '206'].filter((one) => one in answers)) {
+    if (produces) answers[status] = { ...answers[status], content: { [produces]: { schema: BYTES } } };
+    if (answerHeaders) answers[status] = { ...answers[status], headers: answerHeaders };
+  }
   return {
     ...schema,
     ...(headers ? { headers: withoutConditions(headers) } : {}),

@@ -13,7 +13,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /**
  * Lets a server go without cutting anybody off. For DRAIN_MS it serves as before, so that balancers see that the process is
  * not ready, and tells each client to come back on another connection. Then it refuses connections and waits for what runs,
- * DRAIN_GRACE_MS at most. Decision 43.
+ * DRAIN_GRACE_MS at most. Decision drain-before-exit.
  */
 export async function drainServer(
   app: Pick<App, 'server' | 'close'>,

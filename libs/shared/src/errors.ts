@@ -20,12 +20,15 @@ export class HttpError extends Error {
   }
 }
 
-/** A store or a service cannot be reached or does not answer in time. Whether it has acted is not known. Decision 14. */
+/** A store or a service cannot be reached or does not answer in time. Whether it has acted is not known. Contract 7. */
 export class Unavailable extends Error {
   override name = 'Unavailable';
 }
 
-/** A store is there and has no room for more. Where something new is to be stored that is 507, elsewhere 503. Decision 76. */
+/**
+ * A store is there and has no room for more. Where something new is to be stored that is 507, elsewhere 503. Decision
+ * exact-ceilings.
+ */
 export class NoRoom extends Unavailable {
   override name = 'NoRoom';
 }
@@ -33,7 +36,7 @@ export class NoRoom extends Unavailable {
 /** The details of a body that is not as long as declared. */
 export const LENGTH_MISMATCH = { 'Content-Length': ['must match the body'] };
 
-/** Decision 2: the fields at fault, each with its reasons. */
+/** Contract 7: the fields at fault, each with its reasons. */
 export function invalidRequest(details: Record<string, string[]>): HttpError {
   return new HttpError(400, 'Invalid request', { details });
 }
@@ -42,12 +45,12 @@ export function lengthRequired(): HttpError {
   return new HttpError(411, 'Content-Length is required');
 }
 
-/** Decision 76. By default the janitor has swept within a minute. */
+/** Decision exact-ceilings. By default the janitor has swept within a minute. */
 export function insufficientStorage(sentence: string, cause?: unknown): HttpError {
   return new HttpError(507, sentence, { headers: { 'retry-after': '60' }, cause });
 }
 
-/** Decision 14. */
+/** Contract 7. */
 export function serviceUnavailable(cause: unknown): HttpError {
   return new HttpError(503, 'Service unavailable', { headers: { 'retry-after': '5' }, cause });
 }

@@ -12,6 +12,8 @@ const TOKEN = '^[A-Za-z0-9_-]+={0,2}$';
 const TOKEN_MAX_LENGTH = 512;
 /** Largest body of a request that sends one token, or needs no body at all. */
 export const TOKEN_BODY_BYTES = 4 * 1024;
+/** Largest body with metadata: names, types and sizes of all files, encrypted. */
+export const META_BODY_BYTES = 256 * 1024;
 
 export const Base64 = (description: string) =>
   Type.String({ pattern: BASE64, minLength: 1, description: `non-empty base64, ${description}` });
@@ -27,6 +29,12 @@ export function isBase64(text: string): boolean {
 /** 16 bytes as base64url. */
 export const Salt = (description: string) =>
   Type.String({ pattern: '^[A-Za-z0-9_-]{22}(?:==)?$', description: `base64url of 16 bytes, ${description}` });
+/** 32 bytes as base64url. */
+export const SHARE_PATTERN = '^[A-Za-z0-9_-]{43}$';
+const aboutShare = { description: 'base64url of 32 bytes: what it takes besides the secret to open sealed metadata' };
+export const Share = Type.String({ pattern: SHARE_PATTERN, ...aboutShare });
+/** Where what is none is ignored. */
+export const PossibleShare = Type.Unknown(aboutShare);
 /** 12 bytes as base64, the nonce of AES-256-GCM. */
 export const NoteNonce = Type.String({
   pattern: '^[A-Za-z0-9+/]{16}$',
@@ -46,7 +54,7 @@ export const Id = Type.String({ format: 'uuid' });
 
 const ID = new RegExp(`^${ID_PATTERN}$`);
 
-/** The id in its stored form, or undefined when no item can have it. Decision 4. */
+/** The id in its stored form, or undefined when no item can have it. Contract 1. */
 export function parseId(text: string): string | undefined {
   const id = text.toLowerCase();
   return ID.test(id) ? id : undefined;

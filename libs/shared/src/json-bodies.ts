@@ -19,7 +19,7 @@ declare module 'fastify' {
 /** What the JSON bodies in a process take. */
 export type BodyBudget = { readonly mostBytes: number; heldBytes: number };
 
-/** A process opens one, for all its applications. Decision 88. */
+/** A process opens one, for all its applications. Decision memory-per-client. */
 export function openBodyBudget(mostBytes: number = DEFAULT_BYTES): BodyBudget {
   return { mostBytes, heldBytes: 0 };
 }

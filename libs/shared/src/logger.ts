@@ -1,6 +1,7 @@
 import { trace } from '@opentelemetry/api';
 import { type LogFn, type Logger, pino } from 'pino';
 import { errorForLog, masked } from './error-for-log.ts';
+import { standardOutput } from './standard-output.ts';
 
 export type { Logger };
 
@@ -17,7 +18,7 @@ export const LOG_OPTIONS = {
 /** One JSON line per event on standard output; readable lines when that is a terminal. */
 export function buildLogger(config: { LOG_LEVEL: string }, service: string): Logger {
   const options = { ...LOG_OPTIONS, level: config.LOG_LEVEL, base: { service } };
-  return pretty ? pino(options, pretty({ ignore: 'pid,hostname', sync: true })) : pino(options);
+  return pino(options, pretty ? pretty({ ignore: 'pid,hostname', sync: true }) : standardOutput());
 }
 
 /** Joins a line with its trace; nothing when there is none. */

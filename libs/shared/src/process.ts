@@ -7,7 +7,10 @@ import { Unavailable } from './errors.ts';
 /** Resolves with what asked this process to stop: a signal, or the end of the parent that opened an IPC channel. */
 export type UntilStopped = () => Promise<string>;
 
-/** How far the heap may grow beyond what is in use before it is collected. V8 lets it become four times as large. Decision 66. */
+/**
+ * How far the heap may grow beyond what is in use before it is collected. V8 lets it become four times as large.
+ * Decision process-memory.
+ */
 const HEAP_GROWTH_PERCENT = 50;
 
 /**
@@ -43,7 +46,10 @@ export async function runProcess(main: (untilStopped: UntilStopped) => Promise<v
   }
 }
 
-/** Loading the program leaves 25 MB behind that V8 would keep: they go back to the system, once. Decision 66. */
+/**
+ * Loading the program leaves 25 MB behind that V8 would keep: they go back to the system, once. Decision
+ * process-memory.
+ */
 function giveBackTheStart() {
   setFlagsFromString('--expose-gc');
   const gc: NodeJS.GCFunction = runInNewContext('gc');

@@ -8,7 +8,7 @@ export type RedisConnection = { redis: Redis } & AsyncDisposable;
 
 /**
  * A connection on which something is asked and nothing comes back for so long is dropped, and a new one made: the server may
- * have gone without a word. BullMQ's workers ask for what may take 10 s to come. Decision 81.
+ * have gone without a word. BullMQ's workers ask for what may take 10 s to come. Decision silent-redis.
  */
 const SILENCE_MS = { commands: 2_000, queue: 12_000 };
 

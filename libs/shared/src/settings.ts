@@ -14,6 +14,7 @@ import {
   share,
   text,
 } from './config.ts';
+import { base64urlBytes, hosts } from './notice-values.ts';
 
 // The settings that several processes read, in groups; what one alone reads is in its service. The table in
 // docs/settings.md is checked against all of them.
@@ -36,12 +37,17 @@ export const bodySettings = {
 
 export const uploadSettings = {
   MAX_FILE_SIZE: bytes('2049MiB', 'largest upload (encrypted payload)'),
-  MAX_FILES_PER_UPLOAD: positive('32', 'most files in one upload'),
+  MAX_FILES_PER_UPLOAD: positive('32', 'most files that an upload is counted as; an archive of more is counted as one'),
   EXPIRE_OPTIONS_SEC: options('300,3600,86400,604800', 'lifetimes that an upload may choose, in seconds'),
   DOWNLOAD_OPTIONS: options('1,2,3,4,5,10,20,50,100', 'download limits that an upload may choose'),
+  DOWNLOAD_LEASE_SEC: count('3600', 'seconds for which a download that was cut can be continued (0: never)'),
+  UPLOAD_SESSION_SEC: count('86400', 'seconds in which an upload that comes in parts must be complete (0: no parts)'),
+  UPLOAD_PARTS_MAX: positive('1000', 'most parts of one upload; S3 stores take 1000, most of them 10000'),
+  UPLOAD_PART_BYTES_MIN: bytes('5MiB', 'least length of every part but the last; S3 stores want 5MiB'),
+  MAX_PARTED_SIZE: optional(bytes(undefined, 'largest upload that comes in parts; MAX_FILE_SIZE unless set')),
 };
 
-/** What uploads may take: of the disk of BLOB_DIR, and in all. Decision 76. */
+/** What uploads may take: of the disk of BLOB_DIR, and in all. Decision exact-ceilings. */
 export const storageSettings = {
   STORAGE_MIN_FREE_BYTES: optional(
     bytes(
@@ -65,6 +71,44 @@ export const noteSettings = {
     '120',
     'seconds for which a client can repeat a view under its Idempotency-Key; the last one keeps its content so long (0: never)',
   ),
+};
+
+/** Whom owners may have told of uses. Contract 14. The private half of the key is the janitor's. */
+export const noticeSettings = {
+  WEBHOOK_HOSTS: optional(
+    hosts(undefined, 'hosts that owners may have called when something of theirs is used; none unless set'),
+  ),
+  PUSH_PUBLIC_KEY: optional(
+    base64urlBytes(65)(
+      undefined,
+      'public key that browsers know this service by (VAPID), from `npm run admin -- push-keys`; no Web Push unless set',
+    ),
+  ),
+  PUSH_HOSTS: hosts(
+    'fcm.googleapis.com,updates.push.services.mozilla.com,web.push.apple.com,*.notify.windows.com',
+    'push services that browsers may be reached by',
+  ),
+};
+
+/** What owners see and change of their uploads and notes. Contract 12. */
+export const ownerSettings = {
+  OWNER_CONTROL: choice(
+    ['yes', 'no'],
+    'yes',
+    'whether owners see the state of their uploads and notes, and change their terms',
+  ),
+  USE_TIMES: choice(
+    ['minutes', 'none'],
+    'minutes',
+    'whether the times of downloads and views are kept for the owner, to the minute',
+  ),
+  MAX_LIFETIME_SEC: optional(
+    positive(
+      undefined,
+      'longest life of an upload or a note that its owner prolongs, in seconds; the longest that may be chosen unless set',
+    ),
+  ),
+  ...noticeSettings,
 };
 
 export const databaseSettings = {

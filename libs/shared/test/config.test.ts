@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freshFolder } from '@mayfly/local-stores/testing';
+import { freshFolder } from '@mayfly/testing/stores';
 import { expect, test } from 'vitest';
 import { bytes, ConfigError, httpUrl, loadConfig, optional, options, port, positive, text } from '../src/config.ts';
 

@@ -16,9 +16,11 @@ const logger = pino({ level: 'silent' });
 async function start() {
   const app = createApp({ logger });
   const release = Promise.withResolvers<void>();
+  const entered = Promise.withResolvers<void>();
   app.get('/quick', async () => ({ ok: true }));
   app.post('/note', async () => ({ ok: true }));
   app.get('/slow', async () => {
+    entered.resolve();
     await release.promise;
     return { ok: true };
   });
@@ -36,7 +38,9 @@ async function start() {
     return { status: answer.statusCode, connection: answer.headers.connection };
   };
   const anew = (path: string) => ask(path, undefined, new Agent({ keepAlive: false }));
-  return { app, port, ask, anew, release: release.resolve, [Symbol.asyncDispose]: () => app.close() };
+  /** Once a slow request is under way. */
+  const underWay = entered.promise;
+  return { app, port, ask, anew, underWay, release: release.resolve, [Symbol.asyncDispose]: () => app.close() };
 }
 
 test('while it drains it serves, and every answer ends its connection', async () => {
@@ -60,7 +64,7 @@ test('a connection whose large body may still be on its way is not ended', async
 test('new connections are refused after DRAIN_MS, and what runs finishes', async () => {
   await using server = await start();
   const slow = server.ask('/slow');
-  await sleep(100); // it is under way
+  await server.underWay;
   const drained = drainServer(server.app, { DRAIN_MS: 0, DRAIN_GRACE_MS: 60_000 }, logger);
   await expect.poll(() => server.anew('/quick').catch((error) => error.code)).toBe('ECONNREFUSED');
   server.release();
@@ -108,7 +112,7 @@ test('what is not finished after DRAIN_GRACE_MS is cut off', async () => {
   await using server = await start();
   const slow = server.ask('/slow');
   const cut = expect(slow).rejects.toMatchObject({ code: 'ECONNRESET' });
-  await sleep(100); // it is under way
+  await server.underWay;
   await drainServer(server.app, { DRAIN_MS: 0, DRAIN_GRACE_MS: 300 }, logger);
   await cut;
 });
@@ -116,7 +120,7 @@ test('what is not finished after DRAIN_GRACE_MS is cut off', async () => {
 test('a grace of longer than timers can be is a long one, not none', async () => {
   await using server = await start();
   const slow = server.ask('/slow');
-  await sleep(100); // it is under way
+  await server.underWay;
   const drained = drainServer(server.app, { DRAIN_MS: 0, DRAIN_GRACE_MS: 2 ** 40 }, logger);
   await sleep(200);
   server.release();

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
+import { openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
 import { createApp } from '../src/app.ts';
 import { openBodyBudget } from '../src/json-bodies.ts';
 

@@ -1,5 +1,11 @@
 import type { GoneReason, Password } from './uploads.ts';
 
+/**
+ * Longer content, in characters of base64, is stored and fetched apart from the others: nobody waits for it, and a hundred of
+ * the largest notes never become one statement.
+ */
+export const SMALL_LENGTH = 16 * 1024;
+
 export type ContentType = 'text' | 'password' | 'code' | 'markdown' | 'sshkey';
 
 /** What creating a note records. Tokens arrive hashed; content and nonce are base64 as sent. */
@@ -61,10 +67,14 @@ export interface Notes {
   /**
    * Counts one view and returns the content. Undefined when none is left. A view with a key counts once: the same key gets it
    * again for so many seconds, but not beyond the note's own time. The last view erases the content in the same step, or
-   * leaves it for as long as a view can be repeated. Decision 89. `contentLength` is what `find` said: large contents are
-   * fetched apart from small ones.
+   * leaves it for as long as a view can be repeated. Decision repeatable-views.
    */
-  claimView(id: string, repeat?: Repeat, contentLength?: number): Promise<View | undefined>;
+  claimView(id: string, repeat?: Repeat): Promise<View | undefined>;
+  /**
+   * The same, if the note is small and the token's hash is its own: what nearly all views are, in one step. Undefined in every
+   * other case, and nothing was counted; `find` tells which one it is.
+   */
+  claimSmallView(id: string, authHash: Buffer, repeat?: Repeat): Promise<View | undefined>;
   /** Deletes the note in any state. False when there was none. */
   remove(id: string): Promise<boolean>;
   /** Resolves when the table can be used now. */

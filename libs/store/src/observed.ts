@@ -1,10 +1,14 @@
 import { type Operations, observeOperations } from '@mayfly/shared/telemetry/operations';
 import { metrics } from '@opentelemetry/api';
 import type pg from 'pg';
+import type { DownloadLeases } from './download-leases.ts';
 import type { Notes } from './notes.ts';
+import type { Notices } from './notices.ts';
+import type { OwnedItems } from './owned-items.ts';
 import type { PairedBlobs } from './paired-blobs.ts';
 import type { UploadReconciliation } from './reconcile.ts';
 import type { NoteSweep, UploadSweep } from './sweep.ts';
+import type { UploadSessions } from './upload-sessions.ts';
 import type { Uploads } from './uploads.ts';
 
 // What the stores are watched by: one span and one time per operation. The names are those of the interfaces.
@@ -35,6 +39,7 @@ export function observedUploads(uploads: Uploads): Uploads {
     find: (...given) => run('find', () => uploads.find(...given)),
     setMeta: (...given) => run('setMeta', () => uploads.setMeta(...given)),
     claimDownload: (...given) => run('claimDownload', () => uploads.claimDownload(...given)),
+    release: (...given) => run('release', () => uploads.release(...given)),
     returnDownload: (...given) => run('returnDownload', () => uploads.returnDownload(...given)),
     remove: (...given) => run('remove', () => uploads.remove(...given)),
     blobsDeleted: (...given) => run('blobsDeleted', () => uploads.blobsDeleted(...given)),
@@ -45,10 +50,13 @@ export function observedUploads(uploads: Uploads): Uploads {
 export function observedUploadSweep(uploads: UploadSweep): UploadSweep {
   const run = onDatabase('uploads');
   return {
+    endLeases: (...given) => run('endLeases', () => uploads.endLeases(...given)),
     retire: (...given) => run('retire', () => uploads.retire(...given)),
     reapAbandoned: (...given) => run('reapAbandoned', () => uploads.reapAbandoned(...given)),
     endTombstones: (...given) => run('endTombstones', () => uploads.endTombstones(...given)),
     takeDeletions: (...given) => run('takeDeletions', () => uploads.takeDeletions(...given)),
+    partedDeletions: (...given) => run('partedDeletions', () => uploads.partedDeletions(...given)),
+    partsDeleted: (...given) => run('partsDeleted', () => uploads.partsDeleted(...given)),
   };
 }
 
@@ -56,10 +64,40 @@ export function observedReconciliation(uploads: UploadReconciliation): UploadRec
   const run = onDatabase('uploads');
   return {
     known: (...given) => run('known', () => uploads.known(...given)),
+    arriving: (...given) => run('arriving', () => uploads.arriving(...given)),
     available: (...given) => run('available', () => uploads.available(...given)),
-    noteOrphans: (...given) => run('noteOrphans', () => uploads.noteOrphans(...given)),
+    recordOrphans: (...given) => run('recordOrphans', () => uploads.recordOrphans(...given)),
     markLost: (...given) => run('markLost', () => uploads.markLost(...given)),
     markFound: (...given) => run('markFound', () => uploads.markFound(...given)),
+  };
+}
+
+export function observedUploadSessions(sessions: UploadSessions): UploadSessions {
+  const run = onDatabase('sessions');
+  return {
+    begin: (...given) => run('begin', () => sessions.begin(...given)),
+    find: (...given) => run('find', () => sessions.find(...given)),
+    parts: (...given) => run('parts', () => sessions.parts(...given)),
+    part: (...given) => run('part', () => sessions.part(...given)),
+    hold: (...given) => run('hold', () => sessions.hold(...given)),
+    letGo: (...given) => run('letGo', () => sessions.letGo(...given)),
+    record: (...given) => run('record', () => sessions.record(...given)),
+    seal: (...given) => run('seal', () => sessions.seal(...given)),
+    unseal: (...given) => run('unseal', () => sessions.unseal(...given)),
+    publish: (...given) => run('publish', () => sessions.publish(...given)),
+    cancel: (...given) => run('cancel', () => sessions.cancel(...given)),
+  };
+}
+
+export function observedDownloadLeases(leases: DownloadLeases): DownloadLeases {
+  const run = onDatabase('leases');
+  return {
+    take: (...given) => run('take', () => leases.take(...given)),
+    find: (...given) => run('find', () => leases.find(...given)),
+    describe: (...given) => run('describe', () => leases.describe(...given)),
+    renew: (...given) => run('renew', () => leases.renew(...given)),
+    settle: (...given) => run('settle', () => leases.settle(...given)),
+    end: (...given) => run('end', () => leases.end(...given)),
   };
 }
 
@@ -68,9 +106,32 @@ export function observedNotes(notes: Notes): Notes {
   return {
     add: (...given) => run('add', () => notes.add(...given)),
     find: (...given) => run('find', () => notes.find(...given)),
+    claimSmallView: (...given) => run('claimSmallView', () => notes.claimSmallView(...given)),
     claimView: (...given) => run('claimView', () => notes.claimView(...given)),
     remove: (...given) => run('remove', () => notes.remove(...given)),
     check: () => run('check', () => notes.check()),
+  };
+}
+
+/** `kind`: whose they are, `ownedUploads` or `ownedNotes`. */
+export function observedOwnedItems(items: OwnedItems, kind: string): OwnedItems {
+  const run = onDatabase(kind);
+  return {
+    find: (...given) => run('find', () => items.find(...given)),
+    setTerms: (...given) => run('setTerms', () => items.setTerms(...given)),
+    setHooks: (...given) => run('setHooks', () => items.setHooks(...given)),
+    endHooks: (...given) => run('endHooks', () => items.endHooks(...given)),
+  };
+}
+
+/** `kind`: what they tell of, `uploadNotices` or `noteNotices`. */
+export function observedNotices(notices: Notices, kind: string): Notices {
+  const run = onDatabase(kind);
+  return {
+    take: (...given) => run('take', () => notices.take(...given)),
+    settle: (...given) => run('settle', () => notices.settle(...given)),
+    endHook: (...given) => run('endHook', () => notices.endHook(...given)),
+    waiting: () => run('waiting', () => notices.waiting()),
   };
 }
 
@@ -92,6 +153,13 @@ export function observedBlobs(blobs: PairedBlobs & AsyncDisposable, kind: string
     delete: (...given) => run('delete', () => blobs.delete(...given)),
     list: () => blobs.list(),
     endPartials: (...given) => run('endPartials', () => blobs.endPartials(...given)),
+    parts: {
+      begin: (...given) => run('beginParts', () => blobs.parts.begin(...given)),
+      put: (...given) => run('putPart', () => blobs.parts.put(...given)),
+      drop: (...given) => run('dropPart', () => blobs.parts.drop(...given)),
+      complete: (...given) => run('completeParts', () => blobs.parts.complete(...given)),
+      abort: (...given) => run('abortParts', () => blobs.parts.abort(...given)),
+    },
     check: () => run('check', () => blobs.check()),
     assertPaired: () => run('assertPaired', () => blobs.assertPaired()),
     adopt: (...given) => run('adopt', () => blobs.adopt(...given)),

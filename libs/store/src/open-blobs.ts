@@ -9,9 +9,11 @@ import { type PairedBlobs, pairedBlobs } from './paired-blobs.ts';
 
 /** The largest object that one PUT can carry (Amazon S3, and what speaks its protocol). */
 const LARGEST_OBJECT_BYTES = 5 * 2 ** 30;
+const LEAST_PART_BYTES = 5 * 2 ** 20;
 
 type StorageConfig = Partial<Config<typeof storageSettings>>;
-type BlobConfig = Config<typeof blobSettings> & StorageConfig & { MAX_FILE_SIZE?: number };
+type BlobConfig = Config<typeof blobSettings> &
+  StorageConfig & { MAX_FILE_SIZE?: number; UPLOAD_PART_BYTES_MIN?: number; UPLOAD_SESSION_SEC?: number };
 
 /** How each kind of blob store is opened; its name is what it is measured under. All throw ConfigError. */
 const PLACES = {
@@ -24,11 +26,17 @@ const PLACES = {
 
   async s3(config: BlobConfig) {
     const { S3_ENDPOINT = '', S3_ACCESS_KEY, S3_SECRET_KEY, MAX_FILE_SIZE = 0 } = config;
+    const { UPLOAD_SESSION_SEC = 0, UPLOAD_PART_BYTES_MIN = 0 } = config;
     if (S3_ACCESS_KEY === undefined || S3_SECRET_KEY === undefined) {
       throw new ConfigError('Bad settings: S3_ENDPOINT needs S3_ACCESS_KEY and S3_SECRET_KEY.');
     }
     if (MAX_FILE_SIZE > LARGEST_OBJECT_BYTES) {
       throw new ConfigError('Bad settings: MAX_FILE_SIZE must be at most 5GiB, the largest object of one S3 request.');
+    }
+    if (UPLOAD_SESSION_SEC > 0 && UPLOAD_PART_BYTES_MIN < LEAST_PART_BYTES) {
+      throw new ConfigError(
+        'Bad settings: UPLOAD_PART_BYTES_MIN must be at least 5MiB, the least part that S3 stores take.',
+      );
     }
     // Its library takes 13 MB of memory, which a folder does not need.
     const { openS3Blobs } = await import('./s3/blobs.ts');
@@ -53,7 +61,7 @@ export async function openBlobs(
 
 /**
  * The most that all uploads may hold together; undefined when there is no ceiling. Without a setting it is what the disk has
- * above what stays free, so that replicas that share one cannot pass that together. Decision 76.
+ * above what stays free, so that replicas that share one cannot pass that together. Decision exact-ceilings.
  */
 export async function uploadCeiling(config: BlobConfig): Promise<{ maxBytes: number | undefined }> {
   const { STORAGE_MAX_BYTES, STORAGE_MIN_FREE_BYTES, BLOB_DIR } = config;

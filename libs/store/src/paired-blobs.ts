@@ -4,6 +4,7 @@ import { Unavailable } from '@mayfly/shared/errors';
 import type { Logger } from '@mayfly/shared/logger';
 import type { BlobStore } from './blobs.ts';
 import { type MarkedPlace, type StoreRecord, WrongStore } from './marker.ts';
+import { pairedParts } from './paired-parts.ts';
 
 /** So many uploads are looked for where a marker is missing; half of them have to be there. */
 const SAMPLE = 20;
@@ -18,7 +19,7 @@ const UNSURE = `The blob store bears no marker, and lacks most uploads that it s
 
 export type AdoptResult = { sampled: number; found: number; isAdopted: boolean };
 
-/** A blob store and its database, which know each other. Decision 72. */
+/** A blob store and its database, which know each other. Decision paired-blob-store. */
 export type PairedBlobs = BlobStore & {
   /** Resolves when this is the store that the database belongs to; else rejects with WrongStore. Asks store and database anew. */
   assertPaired(): Promise<void>;
@@ -98,9 +99,10 @@ export async function pairedBlobs(
 
   return {
     reserve: (id, sizeBytes) => place.reserve(id, sizeBytes),
-    open: (id, sizeBytes) => place.open(id, sizeBytes),
+    open: (...given) => place.open(...given),
     list: () => place.list(),
-    endPartials: (before, isDryRun) => place.endPartials(before, isDryRun),
+    endPartials: (...given) => place.endPartials(...given),
+    parts: pairedParts(place.parts, () => assertUsable().catch(rejectUnavailable)),
 
     async put(...[id, body, sizeBytes, signal]: Parameters<BlobStore['put']>) {
       await assertUsable().catch(rejectUnavailable);

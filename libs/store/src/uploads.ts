@@ -19,7 +19,8 @@ export type NewUpload = {
   expireSec: number;
 };
 
-export type EncryptedMeta = { encryptedMeta: string; nonce: string };
+/** `share`: where they are sealed, what it takes besides the secret to open them. Only for whoever knows the auth token. */
+export type EncryptedMeta = { encryptedMeta: string; nonce: string; share?: string };
 
 export type AvailableUpload = Omit<NewUpload, 'expireSec'> & {
   status: 'available';
@@ -59,6 +60,8 @@ export interface Uploads {
   setMeta(id: string, meta: EncryptedMeta): Promise<boolean>;
   /** Counts one download, leases the blob, and resolves with the count now; 0 when none is left or the upload has gone. */
   claimDownload(id: string, leaseSec: number): Promise<number>;
+  /** A download that was claimed is over, whatever became of it: one less keeps the sweep away. Whole ones are counted for the owner. */
+  release(id: string, isWhole: boolean): Promise<void>;
   /** Gives back a download that the service failed to deliver. */
   returnDownload(id: string): Promise<void>;
   /** Deletes the record in any state and queues its blob for deletion. False when there was none. */

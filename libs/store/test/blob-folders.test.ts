@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { freshFolder } from '@mayfly/local-stores/testing';
 import { Unavailable } from '@mayfly/shared/errors';
+import { freshFolder } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { BlobStore } from '../src/blobs.ts';
@@ -11,7 +11,7 @@ import { openDiskBlobs } from '../src/disk/blobs.ts';
 import { memoryStoreRecord } from '../src/memory/store-record.ts';
 import { pairedBlobs } from '../src/paired-blobs.ts';
 
-// What earlier versions have put into one flat folder, and its way into the folders. Decision 92.
+// What earlier versions have put into one flat folder, and its way into the folders. Decision blob-folders.
 
 const logger = pino({ level: 'silent' });
 const inFolder = (id: string) => join(id.slice(0, 2), `${id}.bin`);
@@ -62,8 +62,8 @@ test('what is half written in either place is ended when it is old', async () =>
     if (index < 2) await utimes(path, 1, 1);
   }
   const before = new Date(Date.now() - 60_000);
-  expect(await blobs.endPartials(before, true)).toBe(2);
-  expect(await blobs.endPartials(before, false)).toBe(2);
+  expect(await blobs.endPartials(before, true, async () => new Set())).toBe(2);
+  expect(await blobs.endPartials(before, false, async () => new Set())).toBe(2);
   expect((await filesIn(folder.path)).map(({ name }) => name).sort()).toEqual(
     ids
       .slice(2)

@@ -1,23 +1,29 @@
-import { freshDatabase } from '@mayfly/local-stores/testing';
+import { randomUUID } from 'node:crypto';
+import { freshDatabase } from '@mayfly/testing/stores';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { migrate, openDatabase } from '../src/postgres/database.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
-import { postgresNoteSweep, postgresUploadSweep } from '../src/postgres/sweep.ts';
+import { postgresStats } from '../src/postgres/stats.ts';
+
+import { postgresUploadSessions } from '../src/postgres/upload-sessions.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 import { admittedOf, noteOf, uploadOf } from './contract-ceilings.ts';
+import { settledNoteSweep, settledUploadSweep } from './settled-sweeps.ts';
 
 // Ceilings over replicas: exact whoever comes at once, whenever they are set.
 
 const logger = pino({ level: 'silent' });
 const MAX_BYTES = 10_000;
+const MOST_BYTES = 6_000;
 type Replica = ReturnType<typeof replica>;
 
 function replica(url: string, maxBytes?: number) {
   const db = openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 5 }, logger);
-  const uploads = { ...postgresUploads(db, { maxBytes }), ...postgresUploadSweep(db) };
-  return { db, uploads, notes: { ...postgresNotes(db, { maxBytes }), ...postgresNoteSweep(db) } };
+  const uploads = { ...postgresUploads(db, { maxBytes }), ...settledUploadSweep(db) };
+  const sessions = postgresUploadSessions(db, { maxBytes });
+  return { db, uploads, sessions, notes: { ...postgresNotes(db, { maxBytes }), ...settledNoteSweep(db) } };
 }
 
 describe('replicas on one PostgreSQL', () => {
@@ -47,8 +53,19 @@ describe('replicas on one PostgreSQL', () => {
     return rows[0];
   };
 
+  /** An upload that stays, so that there is never room for all; resolves with what takes it away. */
+  const fillMost = async ({ uploads }: Replica) => {
+    const most = uploadOf(MOST_BYTES);
+    await uploads.begin(most, 60);
+    return async () => {
+      await uploads.abandon(most.id);
+      await uploads.blobsDeleted([most.id]);
+    };
+  };
+
   test('uploads at once on two replicas never pass the ceiling, and come and go without a byte lost or kept', async () => {
     const replicas = [open(MAX_BYTES), open(MAX_BYTES)];
+    const empty = await fillMost(replicas[0] as Replica);
     let most = 0;
     const watched = open();
     const rounds = replicas.flatMap((one) =>
@@ -66,8 +83,42 @@ describe('replicas on one PostgreSQL', () => {
       }),
     );
     await Promise.all(rounds);
-    expect(most).toBeGreaterThan(MAX_BYTES / 2);
+    expect(most).toBeGreaterThan(MOST_BYTES);
     expect(most).toBeLessThanOrEqual(MAX_BYTES);
+    await empty();
+    expect(await held(watched)).toMatchObject({ counter: 0, rows: 0 });
+  });
+
+  test('uploads in parts at once on two replicas never pass it either, however they end; nobody waits in a circle', async () => {
+    const replicas = [open(MAX_BYTES), open(MAX_BYTES)];
+    const [one, other] = replicas as [Replica, Replica];
+    const empty = await fillMost(one);
+    const watched = open();
+    let most = 0;
+    const session = { storeRef: 'r', partBytes: 500, isExact: true, isAnnounced: false, sessionSec: 60 };
+    const rounds = Array.from({ length: 30 }, async (_, index) => {
+      const upload = uploadOf(2_000);
+      const { id } = upload;
+      if ((await admittedOf([one.sessions.begin(upload, session)])) === 0) return;
+      const send = async (number: number, { sessions }: Replica) => {
+        if ((await admittedOf([sessions.hold(id, 500)])) === 0) return;
+        const recorded = await sessions.record(id, { number, bytes: 500, tag: randomUUID() });
+        if (!recorded || recorded.replacedTag !== undefined) await sessions.letGo(id, 500);
+        most = Math.max(most, (await held(watched))?.counter ?? 0);
+      };
+      // Every part twice, while it is completed or given up elsewhere.
+      const sent = [1, 2, 3, 4].flatMap((number) => [send(number, one), send(number, other)]);
+      if (index % 3 === 0) await other.sessions.cancel(id);
+      await Promise.all(sent);
+      if (await other.sessions.seal(id, 2_000)) await one.sessions.publish(id, 2_000);
+      await other.uploads.remove(id);
+      await other.sessions.cancel(id);
+      await one.uploads.blobsDeleted([id]);
+    });
+    await Promise.all(rounds);
+    expect(most).toBeGreaterThan(MOST_BYTES);
+    expect(most).toBeLessThanOrEqual(MAX_BYTES);
+    await empty();
     expect(await held(watched)).toMatchObject({ counter: 0, rows: 0 });
   });
 
@@ -90,16 +141,29 @@ describe('replicas on one PostgreSQL', () => {
 
   test('a ceiling that is set later counts what is there, once, whoever starts at the same time', async () => {
     const before = open();
+    const parted = uploadOf(5_000);
+    const session = { storeRef: 'r', partBytes: 500, isExact: false, isAnnounced: false, sessionSec: 60 };
+    await before.sessions.begin(parted, session);
+    for (const number of [1, 2]) await before.sessions.record(parted.id, { number, bytes: 500, tag: 'x' });
     const uploads = Array.from({ length: 20 }, () => uploadOf(300, { maxDownloads: 2 }));
     await Promise.all(uploads.map((upload) => before.uploads.begin(upload, 60)));
     await Promise.all(Array.from({ length: 20 }, () => before.notes.add(noteOf(400))));
     expect(await held(before)).toEqual({ counter: 0, rows: 0, notes: 0, noteRows: 0 });
+    const { uploads: counted } = await postgresStats(before.db).read();
+    expect(counted).toContainEqual({ state: 'pending', count: 21, bytes: 20 * 300 + 1_000 });
 
     const after = Array.from({ length: 4 }, () => open(MAX_BYTES));
     expect(await admittedOf(after.map((one) => one.uploads.begin(uploadOf(4_100), 60)))).toBe(0);
     expect(await admittedOf(after.map((one) => one.uploads.begin(uploadOf(4_000), 60)))).toBe(1);
     expect(await admittedOf(after.map((one) => one.notes.add(noteOf(2_000))))).toBe(1);
     expect(await held(before)).toEqual({ counter: 10_000, rows: 10_000, notes: 10_000, noteRows: 10_000 });
+    // What comes in parts is counted as it comes, and all of it when it is complete.
+    expect(await admittedOf(after.map((one) => one.sessions.hold(parted.id, 500)))).toBe(0);
+    await after[0]?.sessions.seal(parted.id, 1_000);
+    await after[0]?.sessions.publish(parted.id, 1_000);
+    expect(await held(before)).toMatchObject({ counter: 11_000, rows: 11_000 });
+    await before.uploads.remove(parted.id);
+    await before.uploads.blobsDeleted([parted.id]);
     // A replica without a ceiling gives back what another has counted.
     for (const { id } of uploads) await before.uploads.abandon(id);
     await before.uploads.blobsDeleted(uploads.map(({ id }) => id));

@@ -1,29 +1,23 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { NoRoom } from '@mayfly/shared/errors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NewNote } from '../src/notes.ts';
 import type { NewUpload } from '../src/uploads.ts';
 import type { NotesUnderTest } from './contract-notes.ts';
 import type { UploadsUnderTest } from './contract-uploads.ts';
+import { newItem } from './new-items.ts';
 
 const MAX_BYTES = 1_000;
 
-const common = () => ({
-  id: randomUUID(),
-  authHash: randomBytes(32),
-  ownerHash: randomBytes(32),
-  salt: randomBytes(16).toString('base64url'),
-  expireSec: 3600,
-});
 export const uploadOf = (sizeBytes: number, changes: Partial<NewUpload> = {}): NewUpload => ({
-  ...common(),
+  ...newItem(),
   sizeBytes,
   fileCount: 1,
   maxDownloads: 1,
   ...changes,
 });
 export const noteOf = (length: number, changes: Partial<NewNote> = {}): NewNote => ({
-  ...common(),
+  ...newItem(),
   encryptedContent: 'A'.repeat(length),
   nonce: randomBytes(12).toString('base64'),
   contentType: 'text',

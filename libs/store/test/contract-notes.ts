@@ -2,17 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NewNote, Notes } from '../src/notes.ts';
 import type { NoteSweep } from '../src/sweep.ts';
+import { newItem } from './new-items.ts';
 
 const newNote = (changes: Partial<NewNote> = {}): NewNote => ({
-  id: randomUUID(),
-  authHash: randomBytes(32),
-  ownerHash: randomBytes(32),
-  salt: randomBytes(16).toString('base64url'),
+  ...newItem(),
   encryptedContent: randomBytes(300).toString('base64'),
   nonce: randomBytes(12).toString('base64'),
   contentType: 'markdown',
   maxViews: 2,
-  expireSec: 3600,
   ...changes,
 });
 
@@ -54,9 +51,9 @@ export function notesContract(
       if (found?.status !== 'available') throw new Error('not available');
       expect(found.contentLength).toBe(encryptedContent.length);
       for (const repeat of [undefined, newKey()]) {
-        expect((await notes.claimView(id, repeat, found.contentLength))?.encryptedContent).toBe(encryptedContent);
+        expect((await notes.claimView(id, repeat))?.encryptedContent).toBe(encryptedContent);
       }
-      expect(await notes.claimView(id, undefined, found.contentLength)).toBeUndefined();
+      expect(await notes.claimView(id)).toBeUndefined();
     });
 
     test('a view returns the content and the new count', async () => {
@@ -78,6 +75,49 @@ export function notesContract(
         expect(views.every((view) => view.encryptedContent === encryptedContent)).toBe(true);
       },
     );
+
+    test('a view with the token of a small note counts in one step, and in every other case nothing does', async () => {
+      const { id, authHash, encryptedContent, nonce } = await add();
+      const large = await add({ encryptedContent: 'A'.repeat(20_000) });
+      const expired = await add({ expireSec: 1 });
+      const view = { encryptedContent, nonce, maxViews: 2 };
+      expect(await notes.claimSmallView(id, randomBytes(32))).toBeUndefined();
+      expect(await notes.claimSmallView(large.id, large.authHash)).toBeUndefined();
+      expect(await notes.claimSmallView(randomUUID(), authHash)).toBeUndefined();
+      expect(await notes.claimSmallView(id, authHash)).toEqual({ ...view, viewCount: 1 });
+      expect(await notes.claimSmallView(id, authHash)).toEqual({ ...view, viewCount: 2 });
+      expect(await notes.claimSmallView(id, authHash)).toBeUndefined();
+      await advance(1.1);
+      expect(await notes.claimSmallView(expired.id, expired.authHash)).toBeUndefined();
+      expect(await notes.claimView(large.id)).toMatchObject({ viewCount: 1 });
+    });
+
+    test('right and wrong tokens at once: the right ones get every view, and the wrong ones none', async () => {
+      const { id, authHash, encryptedContent } = await add({ maxViews: 5 });
+      const calls = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? randomBytes(32) : authHash));
+      const views = await Promise.all(calls.map((hash) => notes.claimSmallView(id, hash)));
+      expect(views.filter((_, i) => i % 2 === 0).every((view) => view === undefined)).toBe(true);
+      const seen = views.filter((view) => view !== undefined);
+      expect(seen.map(({ viewCount }) => viewCount).sort()).toEqual([1, 2, 3, 4, 5]);
+      expect(seen.every((view) => view.encryptedContent === encryptedContent)).toBe(true);
+    });
+
+    test('a view with the token and a key counts once for both', async () => {
+      const { id, authHash } = await add();
+      const key = newKey();
+      const wrong = notes.claimSmallView(id, randomBytes(32), key); // in the same statement, where they are gathered
+      expect(await notes.claimSmallView(id, authHash, key)).toMatchObject({ viewCount: 1, isRepeat: false });
+      expect(await wrong).toBeUndefined();
+      expect(await notes.claimSmallView(id, randomBytes(32), key)).toBeUndefined();
+      expect(await notes.claimSmallView(id, authHash, key)).toMatchObject({ viewCount: 1, isRepeat: true });
+      expect(await notes.claimView(id, key)).toMatchObject({ viewCount: 1, isRepeat: true });
+      expect(await notes.claimSmallView(id, authHash)).toMatchObject({ viewCount: 2 });
+      expect(await notes.claimSmallView(id, authHash, key)).toMatchObject({ viewCount: 1, isRepeat: true });
+      expect(await notes.claimSmallView(id, authHash, newKey())).toBeUndefined();
+      const large = await add({ encryptedContent: 'A'.repeat(20_000) });
+      expect(await notes.claimSmallView(large.id, large.authHash, newKey())).toBeUndefined();
+      expect(await notes.claimView(large.id)).toMatchObject({ viewCount: 1 });
+    });
 
     const newKey = (forSec = 2) => ({ keyHash: randomBytes(32), forSec });
 

@@ -1,21 +1,17 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UploadSweep } from '../src/sweep.ts';
 import type { NewUpload, Uploads } from '../src/uploads.ts';
+import { newItem } from './new-items.ts';
 
 const LEASE_SEC = 60;
 const meta = { encryptedMeta: 'bWV0YQ==', nonce: 'bm9uY2U=' };
 
 function newUpload(changes: Partial<NewUpload> = {}): NewUpload {
   return {
-    id: randomUUID(),
-    authHash: randomBytes(32),
-    ownerHash: randomBytes(32),
-    salt: randomBytes(16).toString('base64url'),
+    ...newItem(),
     sizeBytes: 5_000_000_000,
     fileCount: 1,
     maxDownloads: 2,
-    expireSec: 3600,
     ...changes,
   };
 }
@@ -90,6 +86,17 @@ export function uploadsContract(
       const answers = await Promise.all(Array.from({ length: 20 }, () => uploads.setMeta(id, meta)));
       expect(answers.filter(Boolean)).toHaveLength(1);
       expect(await uploads.find(id)).toMatchObject({ meta });
+    });
+
+    test('a share is kept with the metadata, once, until the upload is over', async () => {
+      const [{ id }, other] = [await add({ maxDownloads: 1 }), await add()];
+      expect(await uploads.setMeta(id, { ...meta, share: 'c2hhcmU' })).toBe(true);
+      expect(await uploads.setMeta(id, { ...meta, share: 'b3RoZXI' })).toBe(false);
+      expect(await uploads.setMeta(other.id, meta)).toBe(true);
+      expect(await uploads.find(id)).toMatchObject({ meta: { ...meta, share: 'c2hhcmU' } });
+      expect((await uploads.find(other.id)) as object).toHaveProperty('meta', meta);
+      await uploads.claimDownload(id, LEASE_SEC);
+      expect(await uploads.find(id)).not.toHaveProperty('meta');
     });
 
     test('metadata may be long', async () => {
@@ -178,6 +185,17 @@ export function uploadsContract(
       await advance(2.1);
       await uploads.retire(1000, 3600);
       expect(await uploads.takeDeletions(1000)).toContain(id);
+    });
+
+    test('the last download keeps the payload until it is over, and not a moment longer', async () => {
+      const { id } = await add({ maxDownloads: 2 });
+      for (let i = 0; i < 2; i++) await uploads.claimDownload(id, LEASE_SEC);
+      await uploads.release(id, false);
+      await uploads.retire(100, 60);
+      expect(await uploads.takeDeletions(100)).not.toContain(id); // the other one is still under way
+      await uploads.release(id, false);
+      await uploads.retire(100, 60);
+      expect(await uploads.takeDeletions(100)).toContain(id);
     });
 
     test('an upload whose sender vanished is reaped when its lease ends, and not before', async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freshFolder } from '@mayfly/local-stores/testing';
 import { Unavailable } from '@mayfly/shared/errors';
+import { freshFolder } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { openDiskBlobs } from '../src/disk/blobs.ts';

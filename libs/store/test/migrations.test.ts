@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase } from '@mayfly/local-stores/testing';
+import { freshDatabase, query } from '@mayfly/testing/stores';
+import { untilTrue } from '@mayfly/testing/wire';
 import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { untilTrue } from '../../../test/support/wire.ts';
 import { migrate } from '../src/postgres/database.ts';
 
 /** Longer than the service lets a statement of a request take. */
@@ -49,9 +49,6 @@ test('one that fails changes nothing, says why, and leaves no lock', async () =>
   };
   await expect(migrate(database.url, broken)).rejects.toThrow('no_such_column');
   await migrate(database.url);
-  const client = new pg.Client(database.url);
-  await client.connect();
-  const { rows } = await client.query(`select to_regclass('runs') as runs, to_regclass('files.uploads') as uploads`);
-  await client.end();
-  expect(rows).toEqual([{ runs: null, uploads: 'files.uploads' }]);
+  const statement = `select to_regclass('runs') as runs, to_regclass('files.uploads') as uploads`;
+  expect(await query(database.url, statement)).toEqual([{ runs: null, uploads: 'files.uploads' }]);
 });

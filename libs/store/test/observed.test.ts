@@ -4,7 +4,9 @@ import {
   observedBlobs,
   observedNoteSweep,
   observedNotes,
+  observedOwnedItems,
   observedReconciliation,
+  observedUploadSessions,
   observedUploadSweep,
   observedUploads,
 } from '../src/observed.ts';
@@ -30,6 +32,7 @@ const blobStore = (operation: string) => [
 ];
 
 const ofUploads = (name: string) => database(`uploads.${name}`);
+const ofSessions = (name: string) => database(`sessions.${name}`);
 const ofNotes = (name: string) => database(`notes.${name}`);
 type Observe = (store: never) => object;
 
@@ -39,10 +42,16 @@ test.each<[string, Observe, (name: string) => unknown]>([
     observedUploads,
     ofUploads,
   ],
-  ['retire reapAbandoned endTombstones takeDeletions', observedUploadSweep, ofUploads],
-  ['known available noteOrphans markLost markFound', observedReconciliation, ofUploads],
+  ['retire reapAbandoned endTombstones takeDeletions partedDeletions partsDeleted', observedUploadSweep, ofUploads],
+  ['known arriving available recordOrphans markLost markFound', observedReconciliation, ofUploads],
+  ['begin find parts part record seal unseal publish cancel', observedUploadSessions, ofSessions],
   ['add find claimView remove check', observedNotes, ofNotes],
   ['retire endTombstones', observedNoteSweep, ofNotes],
+  [
+    'find setTerms',
+    (store) => observedOwnedItems(store, 'ownedNotes'),
+    (name: string) => database(`ownedNotes.${name}`),
+  ],
   ['put open delete endPartials check assertPaired adopt', (store) => observedBlobs(store, 'disk'), blobStore],
 ])('a store that is a class is measured: %s', async (list, observe, expected) => {
   class Store {}

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshFolder } from '@mayfly/local-stores/testing';
 import { Unavailable } from '@mayfly/shared/errors';
+import { freshFolder } from '@mayfly/testing/stores';
 import { describe, expect, test } from 'vitest';
 import { PayloadStream, readBytes } from '../src/disk/payload-stream.ts';
 

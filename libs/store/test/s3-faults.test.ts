@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { freePort } from '@mayfly/local-stores/ports';
-import { startS3Fake } from '@mayfly/local-stores/s3-fake';
 import { ConfigError } from '@mayfly/shared/config';
 import { Unavailable } from '@mayfly/shared/errors';
+import { startS3Fake } from '@mayfly/testing/s3-fake';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { memoryStoreRecord } from '../src/memory/store-record.ts';
@@ -26,14 +26,7 @@ async function* pieces(count: number) {
 
 const stack = new AsyncDisposableStack();
 const fake = stack.use(await startS3Fake());
-const config = {
-  S3_ENDPOINT: fake.url,
-  S3_REGION: 'us-east-1',
-  S3_BUCKET: 'payloads',
-  S3_PATH_STYLE: 'true' as const,
-  S3_ACCESS_KEY: fake.accessKey,
-  S3_SECRET_KEY: fake.secretKey,
-};
+const config = fake.settings;
 const blobs = stack.use(openS3Blobs(config, patience));
 await blobs.create();
 

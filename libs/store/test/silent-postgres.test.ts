@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase } from '@mayfly/local-stores/testing';
 import { Unavailable } from '@mayfly/shared/errors';
+import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { freshDatabase } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import { openFaultProxy } from '../../../test/infra/fault-proxy.ts';
 import { migrate, openDatabase } from '../src/postgres/database.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 
@@ -12,15 +12,13 @@ import { postgresUploads } from '../src/postgres/uploads.ts';
 
 const logger = pino({ level: 'silent' });
 
-let proxy: Awaited<ReturnType<typeof openFaultProxy>>;
+let proxy: FaultProxy;
 let uploads: ReturnType<typeof postgresUploads>;
 beforeEach(async () => {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await freshDatabase());
-  const url = new URL(database.url);
-  proxy = stack.use(await openFaultProxy(url.hostname, Number(url.port)));
-  url.port = String(proxy.port);
-  const db = stack.adopt(openDatabase({ DATABASE_URL: url.href, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
+  proxy = stack.use(await openFaultProxy(database.url));
+  const db = stack.adopt(openDatabase({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
     open.destroy(),
   );
   await migrate(database.url);

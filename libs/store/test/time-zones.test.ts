@@ -1,10 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { freshDatabase } from '@mayfly/local-stores/testing';
-import pg from 'pg';
+import { freshDatabase, query } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { migrate, openDatabase } from '../src/postgres/database.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
+import { newItem } from './new-items.ts';
 
 const DAY_SEC = 86_400;
 
@@ -12,18 +11,12 @@ const DAY_SEC = 86_400;
 test.each([60, 150, 220])('%i days are as many seconds in a time zone that puts its clocks forward', async (days) => {
   await using database = await freshDatabase();
   await migrate(database.url);
-  const client = new pg.Client(database.url);
-  await client.connect();
-  await client.query(`alter database ${new URL(database.url).pathname.slice(1)} set timezone = 'Europe/Berlin'`);
-  await client.end();
+  await query(database.url, `alter database ${new URL(database.url).pathname.slice(1)} set timezone = 'Europe/Berlin'`);
   const logger = pino({ level: 'silent' });
   await using db = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 1 }, logger);
   const uploads = postgresUploads(db);
   const upload = {
-    id: randomUUID(),
-    authHash: randomBytes(32),
-    ownerHash: randomBytes(32),
-    salt: randomBytes(16).toString('base64url'),
+    ...newItem(),
     sizeBytes: 1,
     fileCount: 1,
     maxDownloads: 1,

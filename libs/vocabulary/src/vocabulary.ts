@@ -1,6 +1,6 @@
 // The words of the contract that the service and its clients share. It depends on nothing: browsers load it, too.
 
-/** The stored form of an id; clients may write it in capitals. Decision 4. */
+/** The stored form of an id; clients may write it in capitals. Contract 1. */
 export const ID_PATTERN = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 export const PASSWORD_ALGOS = ['argon2id', 'pbkdf2'] as const;

@@ -9,11 +9,20 @@ import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
-import { observedNotes, observedUploads } from '@mayfly/store/observed';
+import {
+  observedDownloadLeases,
+  observedNotes,
+  observedOwnedItems,
+  observedUploadSessions,
+  observedUploads,
+} from '@mayfly/store/observed';
 import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
+import { postgresDownloadLeases } from '@mayfly/store/postgres/download-leases';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { postgresOwnedNotes, postgresOwnedUploads } from '@mayfly/store/postgres/owned-items';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
+import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
 await runProcess(async (untilStopped) => {
@@ -27,14 +36,22 @@ await runProcess(async (untilStopped) => {
   await migrate(config.DATABASE_URL);
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
-  const uploads = observedUploads(postgresUploads(db, await uploadCeiling(config)));
-  const allNotes = observedNotes(postgresNotes(db, { maxBytes: config.NOTES_MAX_BYTES || undefined }));
+  const ceiling = await uploadCeiling(config);
+  const keepsUseTimes = config.USE_TIMES !== 'none';
+  const uploads = observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes }));
+  const leases = observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes }));
+  const ownedUploads = observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads');
+  const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
+  const maxBytes = config.NOTES_MAX_BYTES || undefined;
+  const allNotes = observedNotes(postgresNotes(db, { maxBytes, keepsUseTimes }));
+  const ownedNotes = observedOwnedItems(postgresOwnedNotes(db), 'ownedNotes');
   const { redis } = stack.use(openRedis(config, 'commands', logger));
   const queue = stack.use(openRedis(config, 'queue', logger));
 
   const bodies = openBodyBudget(config.BODY_BUFFER_BYTES);
-  const files = stack.use(buildFiles({ uploads, blobs, limits: config, bodies, logger }));
-  const notes = stack.use(buildNotes({ notes: allNotes, limits: config, bodies, logger }));
+  const common = { limits: config, bodies, logger };
+  const files = stack.use(buildFiles({ uploads, sessions, leases, owned: ownedUploads, blobs, ...common }));
+  const notes = stack.use(buildNotes({ notes: allNotes, owned: ownedNotes, ...common }));
   stack.use(buildJanitor({ db, blobs, redis: queue.redis, config, logger }));
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
   const isReady = () => uploads.check();

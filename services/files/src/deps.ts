@@ -2,17 +2,23 @@ import type { App } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { BodyBudget } from '@mayfly/shared/json-bodies';
 import type { Logger } from '@mayfly/shared/logger';
-import type { uploadSettings } from '@mayfly/shared/settings';
+import type { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
 import type { Funnel } from '@mayfly/shared/telemetry/funnel';
 import type { BlobStore } from '@mayfly/store/blobs';
+import type { DownloadLeases } from '@mayfly/store/download-leases';
+import type { OwnedItems } from '@mayfly/store/owned-items';
+import type { UploadSessions } from '@mayfly/store/upload-sessions';
 import type { Uploads } from '@mayfly/store/uploads';
 
 export type { App };
 
 export type FilesDeps = {
   uploads: Uploads;
+  sessions: UploadSessions;
+  leases: DownloadLeases;
+  owned: OwnedItems;
   blobs: BlobStore;
-  limits: Config<typeof uploadSettings>;
+  limits: Config<typeof uploadSettings & typeof ownerSettings>;
   logger: Logger;
   /** What the JSON bodies of this process may take. */
   bodies?: BodyBudget;

@@ -5,10 +5,18 @@ import { openBodyBudget } from '@mayfly/shared/json-bodies';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
-import { observedUploads } from '@mayfly/store/observed';
+import {
+  observedDownloadLeases,
+  observedOwnedItems,
+  observedUploadSessions,
+  observedUploads,
+} from '@mayfly/store/observed';
 import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresDownloadLeases } from '@mayfly/store/postgres/download-leases';
+import { postgresOwnedUploads } from '@mayfly/store/postgres/owned-items';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
+import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 import { buildFiles, settings } from './index.ts';
 
@@ -19,12 +27,26 @@ await runProcess(async (untilStopped) => {
   const { scrape } = stack.use(await openTelemetry(config, 'files', process.env));
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
   const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
-  const uploads = observedUploads(postgresUploads(db, await uploadCeiling(config)));
+  const ceiling = await uploadCeiling(config);
+  const keepsUseTimes = config.USE_TIMES !== 'none';
+  const uploads = observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes }));
+  const leases = observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes }));
+  const owned = observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads');
+  const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
   // Without its blob store, or with a full one, it still serves what needs no payload; health tells.
   const isReady = () => uploads.check();
   const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
   const app = stack.use(
-    buildFiles({ uploads, blobs, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
+    buildFiles({
+      uploads,
+      sessions,
+      leases,
+      owned,
+      blobs,
+      limits: config,
+      logger,
+      bodies: openBodyBudget(config.BODY_BUFFER_BYTES),
+    }),
   );
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'draining');

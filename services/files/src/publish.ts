@@ -9,7 +9,8 @@ const PAUSE_MS = 500;
 
 /**
  * Makes an upload that is stored whole available. While the table is away it is tried again: whoever has sent gigabytes
- * must not send them twice for a short outage. Ends when the sender does, or before the lease may be over. Decision 71.
+ * must not send them twice for a short outage. Ends when the sender does, or before the lease may be over. Decision
+ * patient-publish.
  */
 export async function publish(uploads: Uploads, id: string, senderGone: AbortSignal): Promise<void> {
   const until = performance.now() + PATIENCE_MS;

@@ -1,22 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { loadConfig } from '@mayfly/shared/config';
 import { Unavailable } from '@mayfly/shared/errors';
+import { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
 import { type BlobStore, KeptWaiting } from '@mayfly/store/blobs';
 import { memoryBlobs } from '@mayfly/store/memory/blobs';
+import { memoryDownloadLeases } from '@mayfly/store/memory/download-leases';
+import { memoryOwnedUploads } from '@mayfly/store/memory/owned-items';
+import { memoryUploadSessions } from '@mayfly/store/memory/upload-sessions';
 import { memoryUploads } from '@mayfly/store/memory/uploads';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { buildFiles } from '../src/index.ts';
 
 const token = () => randomBytes(32).toString('base64url');
-const limits = { MAX_FILE_SIZE: 10_000_000, MAX_FILES_PER_UPLOAD: 1, EXPIRE_OPTIONS_SEC: [60], DOWNLOAD_OPTIONS: [1] };
+const limits = loadConfig({ ...uploadSettings, ...ownerSettings }, { EXPIRE_OPTIONS_SEC: '60', DOWNLOAD_OPTIONS: '1' });
 
 /** The service with a blob store that fails in one way, listening. */
 async function start(faults: Partial<BlobStore>) {
   const uploads = memoryUploads();
   const held = memoryBlobs();
-  const app = buildFiles({ uploads, blobs: { ...held, ...faults }, limits, logger: pino({ level: 'silent' }) });
+  const app = buildFiles({
+    uploads,
+    leases: memoryDownloadLeases(uploads),
+    owned: memoryOwnedUploads(uploads),
+    sessions: memoryUploadSessions(uploads),
+    blobs: { ...held, ...faults },
+    limits,
+    logger: pino({ level: 'silent' }),
+  });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   return { app, url, uploads, held };
 }

@@ -7,7 +7,10 @@ import type { Route } from './routes.ts';
 import { openSlots, type Slots } from './slots.ts';
 import { openWatch, type Watch } from './watch.ts';
 
-/** A connection whose answer is not taken reads nothing ahead: the system's own buffers are enough. Decision 88. */
+/**
+ * A connection whose answer is not taken reads nothing ahead: the system's own buffers are enough. Decision
+ * memory-per-client.
+ */
 const READ_ONLY_WHAT_IS_TAKEN = { highWaterMark: undefined, readableHighWaterMark: 0 };
 
 /** All addresses that a host name has now. */
@@ -97,10 +100,11 @@ export function openAddresses(url: string, logger: Logger, lookup: Lookup = syst
     current,
     /**
      * The next replica in turn that has room, but for those that were tried; one that leaves or does not answer only when
-     * no other is left. Undefined when none is.
+     * no other is left. Undefined when none is. To be called after `current`, and its slot taken in the same turn: whoever
+     * comes between would be given the same slot.
      */
-    async next(route: Pick<Route, 'payload'> = {}, tried: ReadonlyMap<Replica, unknown> = new Map()) {
-      const all = (await current()).filter((one) => !tried.has(one) && one.slots.hasRoom(route));
+    next(route: Pick<Route, 'payload'> = {}, tried: ReadonlyMap<Replica, unknown> = new Map()) {
+      const all = replicas.filter((one) => !tried.has(one) && one.slots.hasRoom(route));
       const fit = all.filter(({ watch }) => watch.isFit());
       const staying = fit.filter((one) => !isLeaving(one));
       const choice = [staying, fit, all].find((some) => some.length > 0) ?? [];

@@ -9,17 +9,19 @@ import { cors } from './cors.ts';
 import type { App, GatewayDeps } from './deps.ts';
 import { beFair } from './fairness/fairness.ts';
 import { health } from './health.ts';
-import { limitRequests } from './limits/limit-requests.ts';
+import { limitRequests } from './limits/http/limit-requests.ts';
 import { requestLimits } from './limits/limits.ts';
+import { countSessions } from './open-sessions.ts';
 import { reference } from './reference.ts';
-import { methodsOf, ROUTES, type Route } from './routes.ts';
+import { methodsOf, type Route, routesWith } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import type { BeforeAnswer, Upstream } from './upstream.ts';
 import { webPages } from './web-app.ts';
+import { whenClosed } from './when-closed.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client's, as far as the proxies in front are trusted. Decision 12. */
+    /** The client's, as far as the proxies in front are trusted. Decision client-address. */
     address: string;
     /** What has to be done before a service's answer leaves. */
     beforeAnswer: BeforeAnswer | undefined;
@@ -29,9 +31,11 @@ declare module 'fastify' {
 
 /** The public application. It opens no body: requests of the contract go to their service as they come. */
 export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
+  const routes = routesWith(deps.limits);
+  const allowed = methodsOf(routes);
   const app = createApp({
     logger: deps.logger,
-    notFound: ({ url }) => notFound(methodsOf(url)),
+    notFound: ({ url }) => notFound(allowed(url)),
     isPublic: true,
     service: 'gateway',
     patience: deps.patience,
@@ -49,13 +53,14 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   app.addHook('onRequest', (request, reply, done) => {
     request.address = request.ip; // which is worked out anew whenever it is asked for
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
-    reply.raw.on('close', () => {
+    whenClosed(reply.raw, () => {
       if (!request.isLogged) writeLine(request, reply); // it was cut off
     });
     done();
   });
   cors(app, deps.corsOrigins);
   limitRequests(app, requests, deps.limits);
+  countSessions(app, requests, deps);
   beFair(app, deps.settings, deps);
   describedEndpoints(app, (scope) => {
     health(scope, deps);
@@ -63,7 +68,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   });
   reference(app, deps);
   if (deps.web) webPages(app, deps.web);
-  for (const route of ROUTES) {
+  for (const route of routes) {
     const { method, url, service } = route;
     const upstream = deps.upstreams[service];
     app.route({

@@ -1,4 +1,7 @@
 import { errorAnswers } from '@mayfly/shared/answers';
+import { noticeKinds } from '@mayfly/shared/owner-notices';
+import { longestLife } from '@mayfly/shared/owner-terms';
+import { partLimits } from '@mayfly/shared/part-limits';
 import Type from 'typebox';
 import type { App, GatewayDeps } from './deps.ts';
 import { OWN } from './routes.ts';
@@ -16,10 +19,60 @@ const Limits = Type.Object({
       description: 'seconds for which a view can be repeated under its Idempotency-Key; absent when it cannot',
     }),
   ),
+  downloadLeases: Type.Optional(
+    Type.Object(
+      { idleSec: Type.Integer({ description: 'seconds after the last range for which a download can be continued' }) },
+      { description: 'downloads that can be continued; absent when they cannot' },
+    ),
+  ),
+  owner: Type.Optional(
+    Type.Object(
+      {
+        maxLifetimeSec: Type.Integer({ description: 'seconds in all that an upload may live when it is prolonged' }),
+        noteMaxLifetimeSec: Type.Integer({ description: 'the same for a note' }),
+      },
+      { description: 'what owners may change; absent when they may not' },
+    ),
+  ),
+  notices: Type.Optional(
+    Type.Object(
+      {
+        pushKey: Type.Optional(
+          Type.String({ description: 'the key that browsers subscribe with; absent without Web Push' }),
+        ),
+        webhooks: Type.Optional(Type.Literal(true, { description: 'absent where no address can be called' })),
+      },
+      { description: 'what owners may have told of uses, and how; absent when nothing is' },
+    ),
+  ),
+  sealedMetadata: Type.Optional(
+    Type.Literal(true, {
+      description: 'the metadata of uploads with a password can be sealed; absent when they cannot',
+    }),
+  ),
+  uploadParts: Type.Optional(
+    Type.Object(
+      {
+        minBytes: Type.Integer({ description: 'least bytes of every part but the last' }),
+        maxBytes: Type.Integer({ description: 'most bytes of a part' }),
+        maxParts: Type.Integer(),
+        maxFileSize: Type.Integer({ description: 'bytes of a whole upload' }),
+        sessionSec: Type.Integer({ description: 'seconds from its beginning until it must be complete' }),
+      },
+      { description: 'uploads in parts; absent when there are none' },
+    ),
+  ),
 });
 
-/** Contract: GET /api/config; its shape is decision 9. */
+const ownerLimits = (limits: GatewayDeps['limits']) => ({
+  maxLifetimeSec: longestLife(limits, limits.EXPIRE_OPTIONS_SEC),
+  noteMaxLifetimeSec: longestLife(limits, limits.NOTE_EXPIRE_OPTIONS_SEC),
+});
+
+/** Contract: GET /api/config. */
 export function configEndpoint(app: App, { limits }: GatewayDeps) {
+  const parts = partLimits(limits);
+  const notices = noticeKinds(limits);
   const answer = {
     maxFileSize: limits.MAX_FILE_SIZE,
     maxFilesPerUpload: limits.MAX_FILES_PER_UPLOAD,
@@ -29,6 +82,11 @@ export function configEndpoint(app: App, { limits }: GatewayDeps) {
     noteExpireOptionsSec: limits.NOTE_EXPIRE_OPTIONS_SEC,
     noteViewOptions: limits.NOTE_VIEW_OPTIONS,
     ...(limits.VIEW_REPEAT_SEC > 0 ? { viewRepeatSec: limits.VIEW_REPEAT_SEC } : {}),
+    ...(limits.DOWNLOAD_LEASE_SEC > 0 ? { downloadLeases: { idleSec: limits.DOWNLOAD_LEASE_SEC } } : {}),
+    ...(limits.OWNER_CONTROL === 'yes' ? { owner: ownerLimits(limits) } : {}),
+    ...(notices ? { notices } : {}),
+    ...(limits.SEALED_METADATA === 'yes' ? { sealedMetadata: true as const } : {}),
+    ...(parts ? { uploadParts: parts } : {}),
   };
   const schema = {
     operationId: 'getConfig',

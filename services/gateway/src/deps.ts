@@ -2,9 +2,9 @@ import type { App, Patience } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import type { bodySettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { bodySettings, noteSettings, ownerSettings, uploadSettings } from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
-import type { fairnessSettings, limitSettings } from './settings.ts';
+import type { fairnessSettings, limitSettings, sealSettings } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 import type { WebApp } from './web-app.ts';
 
@@ -13,11 +13,14 @@ export type { App };
 export type GatewayDeps = {
   upstreams: Record<Service, Upstream>;
   redis: Redis;
-  limits: Config<typeof uploadSettings & typeof noteSettings>;
-  /** Public address without a slash at the end; undefined takes the request's own. Decision 11. */
+  limits: Config<typeof uploadSettings & typeof noteSettings & typeof ownerSettings & typeof sealSettings>;
+  /** Public address without a slash at the end; undefined takes the request's own. Contract 1. */
   baseUrl: string | undefined;
   version: string;
-  /** Rate limit, quota, guessing and fairness. Decisions 12, 13, 15 and 86. */
+  /**
+   * Rate limit, quota, guessing and fairness. Decisions client-address, daily-quota, guesses-count-at-start and
+   * requests-under-way.
+   */
   settings: Config<typeof limitSettings & typeof fairnessSettings & typeof bodySettings>;
   logger: Logger;
   /** Origins whose scripts may use the API. */

@@ -9,8 +9,9 @@ import { endToEnd } from './hop-headers.ts';
 import { answerInstead } from './raw-answer.ts';
 import { refuse } from './refuse.ts';
 import type { Route } from './routes.ts';
-import type { BeforeAnswer } from './upstream.ts';
+import { type BeforeAnswer, GIVE_BACK } from './upstream.ts';
 import type { Waiting } from './watch.ts';
+import { whenClosed } from './when-closed.ts';
 
 const UNREACHABLE = [
   'ECONNREFUSED',
@@ -85,7 +86,7 @@ export function forward(
           response.writeHead(statusCode, endToEnd(responseHeaders));
           bytesLeft = Number(responseHeaders['content-length'] ?? Number.NaN);
         };
-        const held = then.beforeAnswer?.(statusCode);
+        const held = then.beforeAnswer?.(statusCode, responseHeaders[GIVE_BACK] as string | undefined);
         if (!held) return begin();
         controller.pause();
         void held.then((other) => {
@@ -119,7 +120,8 @@ export function forward(
           cutOff(request.socket, codeOf(error) === 'UND_ERR_BODY_TIMEOUT' ? 'time limit' : 'service');
           return void response.destroy();
         }
-        // Decisions 31 and 44: it changes nothing, or not a byte was sent. This is still the first try.
+        // Decisions nothing-sent-twice and next-replica-if-unsent: it changes nothing, or not a byte was sent. This is
+        // still the first try.
         if (error instanceof MovedOn) {
           replica.watch.ended(waiting);
           then.askOther(error);
@@ -137,7 +139,7 @@ export function forward(
       },
     },
   );
-  response.on('close', () => {
+  whenClosed(response, () => {
     if (!response.writableFinished) exchange?.abort(clientGone());
   });
 }

@@ -13,10 +13,10 @@ const Health = Type.Object({
 });
 type Health = Static<typeof Health>;
 
-/** For how long what was seen is told again. What was down may be well any moment. */
+/** How long an answer is given again. What was down may be back at any moment. */
 const FRESH_MS = { ok: 1_000, degraded: 100 };
 
-/** Contract: GET /api/health; its shape is decision 9, that all who ask share one look is decision 85. */
+/** Contract: GET /api/health. All who ask share one look: decision shared-health-look. */
 export function health(app: App, { upstreams, redis, version }: GatewayDeps) {
   const schema = {
     operationId: 'getHealth',

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Headers of one connection, not of the message. RFC 9110, section 7.6.1. */
+/** Headers of one connection, not of the message (RFC 9110, section 7.6.1), and the one that services tell the gateway. */
 const HOP_BY_HOP = new Set([
   'connection',
   'expect',
@@ -11,6 +11,7 @@ const HOP_BY_HOP = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'x-mayfly-give-back',
 ]);
 
 /** A sender must not declare these away: the gateway set them, or the message's bounds hang on them. */

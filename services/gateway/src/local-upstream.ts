@@ -6,7 +6,8 @@ import type { FastifyReply } from 'fastify';
 import { namedInConnection } from './hop-headers.ts';
 import { refuse } from './refuse.ts';
 import { openSlots } from './slots.ts';
-import type { BeforeAnswer, Upstream } from './upstream.ts';
+import { type BeforeAnswer, GIVE_BACK, type Upstream } from './upstream.ts';
+import { whenClosed } from './when-closed.ts';
 
 const BEFORE_ANSWER = Symbol('before answer');
 
@@ -19,7 +20,9 @@ declare module 'node:http' {
 /** A service of this process: the raw request is handed over by a function call. */
 export async function localUpstream(service: App, mostRequests?: number): Promise<Upstream> {
   service.addHook('onSend', (request, reply, payload, done) => {
-    const held = request.raw[BEFORE_ANSWER]?.(reply.statusCode);
+    const givenBack = reply.getHeader(GIVE_BACK);
+    if (givenBack !== undefined) reply.removeHeader(GIVE_BACK);
+    const held = request.raw[BEFORE_ANSWER]?.(reply.statusCode, givenBack as string | undefined);
     if (held) held.then((other) => done(null, other ? inPlaceOf(reply, other) : payload), done);
     else done(null, payload);
   });
@@ -34,7 +37,7 @@ export async function localUpstream(service: App, mostRequests?: number): Promis
         refuse(request, response, serviceUnavailable(full));
         return;
       }
-      response.on('close', slots.take(route));
+      whenClosed(response, slots.take(route));
       for (const name of namedInConnection(request.headers)) delete request.headers[name]; // as on the network
       request[BEFORE_ANSWER] = beforeAnswer;
       service.routing(request, response);

@@ -5,9 +5,10 @@ import type { Redis } from '@mayfly/shared/redis';
 import type { Telemetry } from '@mayfly/shared/telemetry/open';
 import { VERSION } from '@mayfly/shared/version';
 import { buildGateway } from './app.ts';
+import { brandFiles } from './brand.ts';
+import { selfCheck } from './limits/http/self-check.ts';
 import { requestLimits } from './limits/limits.ts';
 import { observedLimits } from './limits/observed-limits.ts';
-import { selfCheck } from './limits/self-check.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
 import { observeReplicas, type Upstream } from './upstream.ts';
@@ -29,6 +30,8 @@ export async function openGateway(
   const { config, upstreams, redis, scrape, logger, isReady = async () => true } = deps;
   observeReplicas(upstreams);
   const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR);
+  const brand = brandFiles(config); // a logo that cannot be read is said at the start, whatever is served
+  for (const [path, file] of brand) web?.files.set(path, file);
   const requests = observedLimits(requestLimits({ redis, settings: config, logger }));
   const admin = stack.use(
     await openAdmin(config, {

@@ -26,8 +26,9 @@ export function remoteUpstream(
     tried = new Map<Replica, Error>(),
   ) {
     try {
-      const replica = await addresses.next(route, tried);
+      await addresses.current();
       if (response.destroyed) return;
+      const replica = addresses.next(route, tried);
       if (replica) {
         forward(replica, request, response, route, {
           leaves: () => addresses.leaves(replica),
@@ -82,7 +83,8 @@ export function remoteUpstream(
     },
     async describe() {
       try {
-        const replica = await addresses.next();
+        await addresses.current();
+        const replica = addresses.next();
         if (!replica) throw new Unavailable('a service has no address');
         const { body } = await send(new URL('/openapi.json', url), {
           dispatcher: replica.ownPool,

@@ -1,3 +1,9 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Config } from '@mayfly/shared/config';
+import { noticeKinds } from '@mayfly/shared/owner-notices';
+import { partLimits } from '@mayfly/shared/part-limits';
+import type { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+
 const KIB = 1024;
 /** A token of 512 characters and what is around it. */
 const TOKEN_BODY_BYTES = 4 * KIB;
@@ -7,19 +13,23 @@ const OTHER_NOTE_BYTES = 16 * KIB;
 const ENCRYPTION_BYTES = 256;
 
 export type Service = 'files' | 'notes';
-export type BodyLimits = { MAX_FILE_SIZE: number; NOTE_MAX_SIZE: number };
+export type BodyLimits = Config<typeof uploadSettings & typeof ownerSettings> & {
+  NOTE_MAX_SIZE: number;
+};
 /** An address of the API, and all that the gateway has to know about it. */
 export type Endpoint = {
   method: 'GET' | 'POST' | 'DELETE';
   url: string;
 };
 
-/** What an endpoint takes besides a token. It counts against the client's quota. Decision 13. */
+/** What an endpoint takes besides a token. It counts against the client's quota. Decision daily-quota. */
 type Body = {
-  /** What is larger is refused here, whatever the service is set to. Decision 82. */
+  /** What is larger is refused here, whatever the service is set to. Decision gateway-refuses-large-bodies. */
   largestBytes: (limits: BodyLimits) => number;
   /** How that is said, unless in the words of the status. Contract: Errors, 413. */
   tooLarge?: string;
+  /** It was charged when its session began. Decision uploads-in-parts. */
+  isPrepaid?: true;
 };
 
 /** An endpoint that a service answers. */
@@ -27,11 +37,21 @@ export type Route = Endpoint & {
   service: Service;
   /** Without it there is room for a token, which is not charged. */
   body?: Body;
-  /** It checks a token of the item, so that wrong ones are counted. Decision 79. */
+  /** It checks a token of the item, so that wrong ones are counted. Decision guesses-count-at-start. */
   isGuarded?: true;
   /** Which side streams a payload: it may take hours. Everything else is small and has little time. */
   payload?: 'request' | 'answer';
-  /** It changes nothing, so that it may be asked twice. Decision 31. */
+  /** Bytes that are to come later, as its headers say. They are charged now, and what does not come is given back. Decision uploads-in-parts. */
+  announcedBytes?: (headers: IncomingHttpHeaders, limits: BodyLimits) => number;
+  /** There only while uploads may come in parts. */
+  isOfParts?: true;
+  /** There only while downloads can be continued. */
+  isOfLeases?: true;
+  /** There only while owners may look and change. */
+  isOfOwners?: true;
+  /** There only while somebody can be told of uses. */
+  isOfNotices?: true;
+  /** It changes nothing, so that it may be asked twice. Decision nothing-sent-twice. */
   isRepeatable?: true;
 };
 
@@ -56,6 +76,14 @@ const note: Body = {
   tooLarge: 'Note content exceeds maximum size',
 };
 
+const part: Body = { largestBytes: (limits) => partLimits(limits)?.maxBytes ?? 0, isPrepaid: true };
+
+/** An announcement that the service refuses is none. */
+function announcedBytes(headers: IncomingHttpHeaders, limits: BodyLimits): number {
+  const bytes = Number(headers['x-upload-length'] ?? headers['x-upload-length-max']);
+  return Number.isSafeInteger(bytes) && bytes > 0 && bytes <= (partLimits(limits)?.maxFileSize ?? 0) ? bytes : 0;
+}
+
 /** What the gateway answers itself. */
 export const OWN = {
   health: { method: 'GET', url: '/api/health' },
@@ -70,23 +98,61 @@ export const ROUTES: Route[] = [
   { method: 'GET', url: '/api/info/:id', service: 'files', isRepeatable: true },
   { method: 'GET', url: '/api/exists/:id', service: 'files', isRepeatable: true },
   { method: 'POST', url: '/api/password/:id', service: 'files', isGuarded: true },
+  { method: 'POST', url: '/api/unlock/:id', service: 'files', isGuarded: true },
   { method: 'GET', url: '/api/download/:id', service: 'files', isGuarded: true, payload: 'answer' },
+  { method: 'GET', url: '/api/lease/:id', service: 'files', isGuarded: true, payload: 'answer', isOfLeases: true },
+  { method: 'GET', url: '/api/lease/:id/info', service: 'files', isRepeatable: true, isOfLeases: true },
+  { method: 'DELETE', url: '/api/lease/:id', service: 'files', isGuarded: true, isOfLeases: true },
+  { method: 'POST', url: '/api/parts', service: 'files', announcedBytes, isOfParts: true },
+  { method: 'GET', url: '/api/parts/:id', service: 'files', isGuarded: true, isOfParts: true },
+  { method: 'DELETE', url: '/api/parts/:id', service: 'files', isGuarded: true, isOfParts: true },
+  {
+    method: 'POST',
+    url: '/api/parts/:id/:number',
+    service: 'files',
+    body: part,
+    isGuarded: true,
+    payload: 'request',
+    isOfParts: true,
+  },
+  { method: 'POST', url: '/api/parts/:id/complete', service: 'files', body: meta, isGuarded: true, isOfParts: true },
+  { method: 'GET', url: '/api/arrival/:id', service: 'files', isRepeatable: true, isOfParts: true },
+  { method: 'GET', url: '/api/own/upload/:id', service: 'files', isGuarded: true, isOfOwners: true },
+  { method: 'POST', url: '/api/own/upload/:id/terms', service: 'files', isGuarded: true, isOfOwners: true },
+  { method: 'POST', url: '/api/own/upload/:id/hooks', service: 'files', isGuarded: true, isOfNotices: true },
+  { method: 'DELETE', url: '/api/own/upload/:id/hooks', service: 'files', isGuarded: true, isOfNotices: true },
   { method: 'POST', url: '/api/note', service: 'notes', body: note },
   { method: 'GET', url: '/api/note/:id', service: 'notes', isRepeatable: true },
   { method: 'DELETE', url: '/api/note/:id', service: 'notes', isGuarded: true },
   { method: 'POST', url: '/api/note/:id/view', service: 'notes', isGuarded: true },
   { method: 'POST', url: '/api/note/:id/password', service: 'notes', isGuarded: true },
+  { method: 'GET', url: '/api/own/note/:id', service: 'notes', isGuarded: true, isOfOwners: true },
+  { method: 'POST', url: '/api/own/note/:id/terms', service: 'notes', isGuarded: true, isOfOwners: true },
+  { method: 'POST', url: '/api/own/note/:id/hooks', service: 'notes', isGuarded: true, isOfNotices: true },
+  { method: 'DELETE', url: '/api/own/note/:id/hooks', service: 'notes', isGuarded: true, isOfNotices: true },
 ];
 
 export const largestBody = ({ body }: Route, limits: BodyLimits) => body?.largestBytes(limits) ?? TOKEN_BODY_BYTES;
 
-const PATTERNS = [...Object.values(OWN), ...ROUTES].map(({ method, url }) => ({
-  method,
-  path: new RegExp(`^${url.replace(':id', '[^/]+')}$`),
-}));
+/** Those that there are with these settings. */
+export const routesWith = (limits: BodyLimits) =>
+  ROUTES.filter(
+    ({ isOfParts, isOfLeases, isOfOwners, isOfNotices }) =>
+      !(isOfParts && !partLimits(limits)) &&
+      !(isOfLeases && limits.DOWNLOAD_LEASE_SEC === 0) &&
+      !(isOfOwners && limits.OWNER_CONTROL === 'no') &&
+      !(isOfNotices && !noticeKinds(limits)),
+  );
 
-/** The methods that the endpoint at this address has; none where there is no endpoint. */
-export function methodsOf(url: string): string[] {
-  const path = url.split('?', 1)[0] ?? '';
-  return PATTERNS.filter((pattern) => pattern.path.test(path)).map(({ method }) => method);
+/** The methods that the endpoint at an address has; none where there is no endpoint. */
+export function methodsOf(routes: Route[]): (url: string) => string[] {
+  const patterns = [...Object.values(OWN), ...routes].map(({ method, url }) => ({
+    method,
+    path: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`),
+  }));
+  return (url) => {
+    const path = url.split('?', 1)[0] ?? '';
+    const methods = patterns.filter((pattern) => pattern.path.test(path)).map(({ method }) => method);
+    return [...new Set(methods)];
+  };
 }

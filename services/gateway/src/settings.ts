@@ -1,5 +1,6 @@
 import {
   bytes,
+  choice,
   count,
   httpUrl,
   optional,
@@ -16,10 +17,12 @@ import {
   drainSettings,
   httpSettings,
   noteSettings,
+  ownerSettings,
   redisSettings,
   telemetrySettings,
   uploadSettings,
 } from '@mayfly/shared/settings';
+import { brandSettings } from './brand.ts';
 
 export const limitSettings = {
   RATE_LIMIT_MAX: count('1200', 'requests that a client may make in a window (0: no limit)'),
@@ -39,27 +42,40 @@ export const limitSettings = {
 
 export const fairnessSettings = {
   REQUESTS_PER_CLIENT_MAX: count('256', 'requests that a client may have under way in one gateway (0: no limit)'),
+  UPLOAD_SESSIONS_MAX: count('20', 'uploads in parts that a client may have open (0: no limit)'),
   TRANSFER_RATE_MIN: bytes('1KiB', 'least bytes per second of a body and of an answer, on average (0: no least rate)'),
   TRANSFER_RATE_WINDOW_SEC: positive('120', 'seconds that a payload or an answer may stand still at that rate'),
   BODY_RATE_WINDOW_SEC: positive('30', 'the same for all other bodies: notes, metadata, tokens'),
   TRANSFER_MAX_SEC: count('86400', 'seconds that a request may take in all (0: no limit)'),
 };
 
+/** Contract 13. What was sealed is unlocked in any case. */
+export const sealSettings = {
+  SEALED_METADATA: choice(
+    ['yes', 'no'],
+    'yes',
+    'whether clients are told that they can seal the names of uploads with a password',
+  ),
+};
+
 const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');
 
-/** Decision 11: in production the public address is never guessed from a request. */
+/** Decision base-url-header: in production the public address is never guessed from a request. */
 export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...httpSettings,
   PORT: port('3000', 'port of the process'),
   BASE_URL: NODE_ENV === 'production' ? (BASE_URL as Setting<string | undefined>) : optional(BASE_URL),
   ...uploadSettings,
   ...noteSettings,
+  ...ownerSettings,
+  ...sealSettings,
   ...redisSettings,
   ...adminSettings,
   ...telemetrySettings,
   ...drainSettings,
   CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
   WEB_DIR: optional(text(undefined, 'folder of the built web app; without it there are no pages')),
+  ...brandSettings,
   ...limitSettings,
   ...fairnessSettings,
   ...bodySettings,

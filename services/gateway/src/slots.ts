@@ -12,7 +12,10 @@ export type Slots = {
   take(route: Size): () => void;
 };
 
-/** Places for requests under way. Whoever finds none is refused at once: nothing waits for a place. Decision 84. */
+/**
+ * Places for requests under way. Whoever finds none is refused at once: nothing waits for a place. Decision
+ * refused-when-full.
+ */
 export function openSlots(most = MOST_REQUESTS): Slots {
   const mostTransfers = most * TRANSFERS_SHARE;
   let taken = 0;

@@ -6,15 +6,21 @@ import type { Route, Service } from './routes.ts';
 /** The part of an OpenAPI document that the gateway puts together. */
 export type ApiDocument = { paths: Record<string, unknown>; [field: string]: unknown };
 
+/** An answer's own header between a service and the gateway: bytes that were charged and are not stored. It goes no further. */
+export const GIVE_BACK = 'x-mayfly-give-back';
+
 /**
- * Hears the status of a service's answer before any of it leaves. The answer waits for the promise, and gives way to the error
- * that it resolves with.
+ * Hears the status of a service's answer before any of it leaves, and what it gives back. The answer waits for the promise, and
+ * gives way to the error that it resolves with.
  */
-export type BeforeAnswer = (status: number) => Promise<HttpError | undefined> | undefined;
+export type BeforeAnswer = (status: number, givenBack?: string) => Promise<HttpError | undefined> | undefined;
 
 /** A service behind the gateway: in this process or on the network. Both pass the same tests. */
 export interface Upstream {
-  /** Answers the request on the socket it came from. What counts is sent once: a download spends a count. Decision 31. */
+  /**
+   * Answers the request on the socket it came from. What counts is sent once: a download spends a count. Decision
+   * nothing-sent-twice.
+   */
   handle(request: IncomingMessage, response: ServerResponse, route: Route, beforeAnswer?: BeforeAnswer): void;
   /** Whether the service is there and its stores answer. Never rejects. */
   isReady(): Promise<boolean>;

@@ -24,7 +24,7 @@ const FAULTS_IN_A_ROW = 3;
  * Finds out by a replica's requests whether it answers. After a second in which something waited and nothing was answered it
  * is in doubt and is asked whether it is alive; without an answer to that, or after three faults in a row, it is out: its
  * requests move on where they may, or end after ten seconds. Then it is asked again after 1, 2, 4, 8, 10, 10, ... seconds. Any answer
- * clears it. Decision 83.
+ * clears it. Decision silent-replica-left-out.
  *
  * Time is counted in ticks: while this process itself stood still, nobody else was late.
  */

@@ -4,34 +4,10 @@ import { extname, join, relative, sep } from 'node:path';
 import type { App } from '@mayfly/shared/app';
 import { ConfigError } from '@mayfly/shared/config';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-
-const TYPES: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.ico': 'image/x-icon',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.wasm': 'application/wasm',
-  '.webmanifest': 'application/manifest+json',
-  '.woff2': 'font/woff2',
-};
-
-/** Endings of files that hold another file, compressed, best first. */
-const CODINGS = { br: '.br', gzip: '.gz' };
-
-type WebFile = {
-  contentType: string;
-  cacheControl: string;
-  etag: string;
-  body: Buffer;
-  /** The same bytes by content coding. */
-  coded: Map<string, Buffer>;
-};
+import { CODINGS, TYPES, type WebFile, webFile } from './web-file.ts';
 
 export type WebApp = {
-  /** Addresses that a person opens. All are one document: what it shows, it finds out from the address. Decision 16. */
+  /** Addresses that a person opens. All are one document: what it shows, it finds out from the address. Contract 1. */
   pages: string[];
   index: WebFile;
   files: Map<string, WebFile>;
@@ -40,7 +16,7 @@ export type WebApp = {
 
 const NEEDED = ['index.html', 'pages.json'];
 
-/** Reads a built web app, less than a megabyte, into memory. Throws ConfigError when there is none in that folder. */
+/** Reads a built web app, about six megabytes, into memory. Throws ConfigError when there is none in that folder. */
 export function readWebApp(folder: string): WebApp {
   const missing = NEEDED.find((name) => !existsSync(join(folder, name)));
   if (missing) throw new ConfigError(`WEB_DIR holds no ${missing}: build the web app (node apps/web/build/build.ts)`);
@@ -64,9 +40,7 @@ function readWebFile(folder: string, path: string): WebFile {
       .filter(([, ending]) => existsSync(path + ending))
       .map(([coding, ending]) => [coding, readFileSync(path + ending)]),
   );
-  const contentType = TYPES[extname(path)] ?? 'application/octet-stream';
-  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-  return { contentType, cacheControl: cacheControl(relative(folder, path).split(sep)), etag, body, coded };
+  return { ...webFile(body, path, cacheControl(relative(folder, path).split(sep))), coded };
 }
 
 /** What is named by its content never changes. A document or a service worker from yesterday would ask for what is gone. */
@@ -89,6 +63,7 @@ function contentSecurityPolicy(html: string): string {
     ["script-src 'self' 'wasm-unsafe-eval'", ...inline].join(' '),
     "style-src 'self'",
     "img-src 'self' data: blob:",
+    'media-src blob:', // previews: made in the page, and of no type that is a document
     "connect-src 'self'",
     "worker-src 'self'",
     "frame-src 'self'", // a download through the service worker begins in a frame
@@ -101,18 +76,18 @@ function contentSecurityPolicy(html: string): string {
   ].join('; ');
 }
 
-/** Serves the web app: pages, and every file at its path. Decision 51. */
+/** Serves the web app: pages, and every file at its path; at other addresses a page that says so. Decision static-pages. */
 export function webPages(app: App, web: WebApp) {
   const serve = (file: WebFile) => async (request: FastifyRequest, reply: FastifyReply) => {
     const coding = file.coded.size > 0 ? acceptedCoding(request, file) : undefined;
     reply.headers({
       'content-type': file.contentType,
       'cache-control': file.cacheControl,
-      'content-security-policy': web.policy, // a worker's own, too
+      'content-security-policy': file.policy ?? web.policy, // a worker's own, too
       etag: file.etag,
       vary: 'Accept-Encoding',
     });
-    if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+    if (reply.statusCode === 200 && request.headers['if-none-match'] === file.etag) return reply.code(304).send();
     if (coding) reply.header('content-encoding', coding);
     return reply.send((coding && file.coded.get(coding)) ?? file.body);
   };
@@ -128,6 +103,15 @@ export function webPages(app: App, web: WebApp) {
       config: { isUncounted: true },
       handler: serve(file),
     });
+  const servePage = serve(web.index);
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 && isForPerson(request)) return servePage(request, reply.code(404));
+  });
+}
+
+/** A browser that goes to an address which is none of the API's. Programs get the contract's answer. */
+function isForPerson({ method, url, headers }: FastifyRequest): boolean {
+  return /^(GET|HEAD)$/.test(method) && !/^\/api(\/|$|\?)/.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
 }
 
 function acceptedCoding(request: FastifyRequest, { coded }: WebFile): string | undefined {

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import { untilTrue } from '../../../test/support/wire.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
 import { type FakeService, fakeService } from './fake-service.ts';
 import { silent, startGateway } from './start-gateway.ts';

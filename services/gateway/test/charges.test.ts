@@ -1,21 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshRedis } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
-import { openRedis } from '@mayfly/shared/redis';
-import { bodySettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import { noteSettings, ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import { exchange, openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
-import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
-import { remoteUpstream } from '../src/remote-upstream.ts';
-import { fairnessSettings, limitSettings } from '../src/settings.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { sealSettings } from '../src/settings.ts';
+import { freshConnection, type Place, silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const KiB = 1024;
 const QUOTA = 10_000 * KiB;
 
 /** A service that takes every body, thinks for a while and stores it; its gateway has a quota on a Redis of its own. */
-async function start(place: 'local' | 'remote', thinksMs = 0) {
+async function start(place: Place, thinksMs = 0) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
   const seen = { stored: 0 };
@@ -29,18 +25,13 @@ async function start(place: 'local' | 'remote', thinksMs = 0) {
       return { ok: true };
     });
   }
-  stack.adopt(service, (app) => app.close());
-  const upstream =
-    place === 'local'
-      ? await localUpstream(service)
-      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
-  const store = stack.use(await freshRedis());
-  const { redis } = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
-  await new Promise((resolve) => redis.once('ready', resolve));
-  const given = { RATE_LIMIT_MAX: '0', TOKEN_FAILURES_MAX: '0', UPLOAD_QUOTA_BYTES: String(QUOTA) };
-  const settings = loadConfig({ ...limitSettings, ...fairnessSettings, ...bodySettings }, given);
-  const limits = loadConfig({ ...uploadSettings, ...noteSettings }, { NOTE_MAX_SIZE: '100KiB' });
-  const { url } = stack.use(await startGateway(upstream, { redis, settings, limits }));
+  const upstream = await upstreamTo(stack, service, place);
+  const redis = await freshConnection(stack);
+  const limits = loadConfig(
+    { ...uploadSettings, ...noteSettings, ...ownerSettings, ...sealSettings },
+    { NOTE_MAX_SIZE: '100KiB' },
+  );
+  const { url } = stack.use(await startGateway(upstream, { redis, limits }, { UPLOAD_QUOTA_BYTES: String(QUOTA) }));
   const used = async () => {
     const [name] = await redis.keys('mayfly:quota:*');
     return name ? Number(await redis.get(name)) : 0;

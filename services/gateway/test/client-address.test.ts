@@ -1,7 +1,7 @@
 import { createApp } from '@mayfly/shared/app';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clientOf } from '../src/limits/client-address.ts';
+import { clientOf } from '../src/limits/keys/client-address.ts';
 import { silent } from './start-gateway.ts';
 
 /** Who the client is when a request comes from `socket` with these headers. */

@@ -1,9 +1,8 @@
-import { freshRedis } from '@mayfly/local-stores/testing';
-import { openRedis } from '@mayfly/shared/redis';
+import type { openRedis } from '@mayfly/shared/redis';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { admit, FAIL } from '../src/limits/redis-scripts.ts';
-import { silent } from './start-gateway.ts';
+import { admit, fail } from '../src/limits/redis/scripts.ts';
+import { freshConnection } from './start-gateway.ts';
 
 const MAX = 5;
 const WINDOW = 1_000;
@@ -27,11 +26,9 @@ let redis: ReturnType<typeof openRedis>['redis'];
 let scripts: Scripts;
 let keys = 0;
 beforeAll(async () => {
-  const store = stack.use(await freshRedis());
-  redis = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent)).redis;
-  await new Promise((resolve) => redis.once('ready', resolve));
+  redis = await freshConnection(stack);
   redis.defineCommand('admitAt', { lua: admit(LIMITS) });
-  redis.defineCommand('failAt', { lua: FAIL });
+  redis.defineCommand('failAt', { lua: fail({ ...LIMITS, failuresMax: 20 }) });
   scripts = redis as unknown as Scripts; // the commands that were just defined
 });
 afterAll(() => stack.disposeAsync());
@@ -40,7 +37,7 @@ afterAll(() => stack.disposeAsync());
 function client() {
   const key = `client-${keys++}`;
   return async (now: number) => {
-    const [count, waitMs] = await scripts.admitAt(2, key, '', 1, now);
+    const [count, waitMs] = await scripts.admitAt(2, key, '', 1, '', 0, 0, 0, now);
     return { isAdmitted: count <= MAX, waitMs };
   };
 }
@@ -95,7 +92,7 @@ describe('when Redis’s clock is set back', () => {
 
   test('wrong tokens stay in the order of time, so that they are forgotten in that order', async () => {
     for (const now of [START, START - 700, START - 300, START + 100])
-      await scripts.failAt(3, '', 'failures', '', 'owner', 1, WINDOW, 1, 0, now, 0, 20);
+      await scripts.failAt(3, '', 'failures', '', 1, 'owner', 0, 0, now);
     const log = (await redis.lrange('failures', 0, -1)).map(Number);
     expect(log).toHaveLength(4);
     expect(log).toEqual([...log].sort((a, b) => a - b));

@@ -1,20 +1,14 @@
 import { createApp } from '@mayfly/shared/app';
 import { describe, expect, test } from 'vitest';
-import { localUpstream } from '../src/index.ts';
-import { remoteUpstream } from '../src/remote-upstream.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { type Place, silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const ORIGIN = 'https://app.example';
 
-async function start(place: 'local' | 'remote', corsOrigins?: string[]) {
+async function start(place: Place, corsOrigins?: string[]) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
   service.get('/api/exists/:id', async () => ({ exists: false }));
-  stack.adopt(service, (app) => app.close());
-  const upstream =
-    place === 'local'
-      ? await localUpstream(service)
-      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+  const upstream = await upstreamTo(stack, service, place);
   const { url } = stack.use(await startGateway(upstream, { corsOrigins }));
   const corsOf = async (path: string, init: RequestInit) => {
     const { status, headers } = await fetch(url + path, init);

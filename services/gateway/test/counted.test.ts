@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshRedis } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
-import { loadConfig } from '@mayfly/shared/config';
 import { HttpError } from '@mayfly/shared/errors';
-import { openRedis } from '@mayfly/shared/redis';
-import { bodySettings } from '@mayfly/shared/settings';
+import { exchange, openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
-import { exchange, openSocket, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
-import { remoteUpstream } from '../src/remote-upstream.ts';
-import { fairnessSettings, limitSettings } from '../src/settings.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { freshConnection, type Place, silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const ID = '11111111-1111-4111-8111-111111111111';
 
 /** A gateway that lets three requests through, or two wrong tokens, and a service that believes no token. */
-async function start(place: 'local' | 'remote', given: Record<string, string>, answersAfterMs = 0) {
+async function start(place: Place, given: Record<string, string>, answersAfterMs = 0) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
   const seen = { asked: 0 };
@@ -24,19 +17,9 @@ async function start(place: 'local' | 'remote', given: Record<string, string>, a
     await sleep(answersAfterMs);
     throw new HttpError(401);
   });
-  stack.adopt(service, (app) => app.close());
-  const upstream =
-    place === 'local'
-      ? await localUpstream(service)
-      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
-  const store = stack.use(await freshRedis());
-  const { redis } = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
-  await new Promise((resolve) => redis.once('ready', resolve));
-  const settings = loadConfig(
-    { ...limitSettings, ...fairnessSettings, ...bodySettings },
-    { UPLOAD_QUOTA_BYTES: '0', ...given },
-  );
-  const { url } = stack.use(await startGateway(upstream, { redis, settings }));
+  const upstream = await upstreamTo(stack, service, place);
+  const redis = await freshConnection(stack);
+  const { url } = stack.use(await startGateway(upstream, { redis }, given));
   const ask = async (target: string) => {
     const answer = await exchange(url, requestHead(`GET ${target}`, { Connection: 'close' }));
     return answer.match(/^HTTP\/1\.1 (\d+)/)?.[1];

@@ -1,19 +1,14 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
-import { loadConfig } from '@mayfly/shared/config';
-import { bodySettings } from '@mayfly/shared/settings';
+import { openSocket, received, requestHead } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
-import { openSocket, received, requestHead } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
-import { remoteUpstream } from '../src/remote-upstream.ts';
-import { fairnessSettings, limitSettings } from '../src/settings.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { type Place, silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const SLOW_MS = 3_000;
 
 /** A gateway that loses patience after a second, before a service that is slower than that. */
-async function start(place: 'local' | 'remote', given: Record<string, string> = {}) {
+async function start(place: Place, given: Record<string, string> = {}) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
   service.removeAllContentTypeParsers();
@@ -32,23 +27,9 @@ async function start(place: 'local' | 'remote', given: Record<string, string> = 
     };
     return reply.send(Readable.from(slowly()));
   });
-  stack.adopt(service, (app) => app.close());
-  const upstream =
-    place === 'local'
-      ? await localUpstream(service)
-      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
-  const settings = loadConfig(
-    { ...limitSettings, ...fairnessSettings, ...bodySettings },
-    {
-      RATE_LIMIT_MAX: '0',
-      TOKEN_FAILURES_MAX: '0',
-      UPLOAD_QUOTA_BYTES: '0',
-      TRANSFER_RATE_WINDOW_SEC: '1',
-      BODY_RATE_WINDOW_SEC: '1',
-      ...given,
-    },
-  );
-  const { url } = stack.use(await startGateway(upstream, { settings }));
+  const upstream = await upstreamTo(stack, service, place);
+  const patience = { TRANSFER_RATE_WINDOW_SEC: '1', BODY_RATE_WINDOW_SEC: '1' };
+  const { url } = stack.use(await startGateway(upstream, {}, { ...patience, ...given }));
   return { url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

@@ -1,10 +1,9 @@
 import { createApp } from '@mayfly/shared/app';
+import { exchange, requestHead } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
-import { exchange, requestHead } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
 import { fakeService } from './fake-service.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const statusOf = (answer: string) => answer.match(/^HTTP\/1\.1 (\d+)/)?.[1];
 
@@ -43,11 +42,7 @@ describe.each(['local', 'remote'] as const)('a service that is %s', (place) => {
     const stack = new AsyncDisposableStack();
     const service = createApp({ logger: silent });
     service.get('/api/exists/:id', async ({ headers }) => headers);
-    stack.adopt(service, (app) => app.close());
-    const upstream =
-      place === 'local'
-        ? await localUpstream(service)
-        : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+    const upstream = await upstreamTo(stack, service, place);
     const { url } = stack.use(await startGateway(upstream));
     return { url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }

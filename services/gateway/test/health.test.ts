@@ -1,5 +1,5 @@
+import { untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import { untilTrue } from '../../../test/support/wire.ts';
 import type { Upstream } from '../src/upstream.ts';
 import { startGateway } from './start-gateway.ts';
 

@@ -1,13 +1,12 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
+import { exchange, openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { exchange, openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
 import { fakeService } from './fake-service.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 async function behindGateway(...given: Parameters<typeof fakeService>) {
   const stack = new AsyncDisposableStack();
@@ -221,11 +220,7 @@ describe.each(['local', 'remote'] as const)('a service that is %s', (place) => {
     const acted: string[] = [];
     service.get('/api/download/:id', async () => ({ count: acted.push('counted') }));
     service.get('/api/exists/:id', async (request) => ({ id: request.id, headers: request.headers }));
-    stack.adopt(service, (app) => app.close());
-    const upstream =
-      place === 'local'
-        ? await localUpstream(service)
-        : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+    const upstream = await upstreamTo(stack, service, place);
     const { url } = stack.use(await startGateway(upstream));
     return { url, acted, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }

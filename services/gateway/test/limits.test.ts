@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshRedis } from '@mayfly/local-stores/testing';
 import { openRedis } from '@mayfly/shared/redis';
+import { freshRedis } from '@mayfly/testing/stores';
+import { untilTrue } from '@mayfly/testing/wire';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { untilTrue } from '../../../test/support/wire.ts';
 import type { Limits } from '../src/limits/admission.ts';
-import { clientOf, networksOf } from '../src/limits/client-address.ts';
+import { clientOf, networksOf } from '../src/limits/keys/client-address.ts';
 import { requestLimits, type Ticket } from '../src/limits/limits.ts';
 import { MemoryAdmission } from '../src/limits/memory-admission.ts';
-import { admit as admitScript } from '../src/limits/redis-scripts.ts';
+import { admit as admitScript } from '../src/limits/redis/scripts.ts';
 
 const logger = pino({ level: 'silent' });
 const LIMITS: Limits = {
@@ -93,7 +93,7 @@ describe('the sliding window', () => {
         const times = timesOf(gaps);
         const admitted: boolean[] = [];
         for (const time of times) {
-          const [count = 0] = await admit.admitForTest(2, key, '', 1, time);
+          const [count = 0] = await admit.admitForTest(2, key, '', 1, '', 0, 0, 0, time);
           admitted.push(count <= LIMITS.max);
         }
         expect(admitted).toEqual(reference(times));
@@ -364,7 +364,7 @@ test.each([
   ['192.0.2.1', ['192.0.2.1']],
   ['2001:db8:1:2ff::5', ['2001:db8:1:2ff::/64', '2001:db8:1:200::/56', '2001:db8:1::/48']],
 ])('the networks of %s are %j', (address, networks) => {
-  expect(networksOf(address).map(({ network }) => network)).toEqual(networks);
+  expect(networksOf(address)).toEqual(networks);
 });
 
 test('Redis holds no address in the clear', async () => {

@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
 import { cutOff } from '@mayfly/shared/cut-off';
+import { openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
-import { remoteUpstream } from '../src/remote-upstream.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { type Place, silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const MiB = 1024 * 1024;
 const DOWNLOAD = { route: '/api/download/:id', method: 'GET' };
 
 /** A service whose downloads are endless, break off, or never begin; and the lines that its gateway writes. */
-async function start(place: 'local' | 'remote') {
+async function start(place: Place) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
   const seen = { begun: 0 };
@@ -28,14 +26,7 @@ async function start(place: 'local' | 'remote') {
     setTimeout(() => reply.raw.destroy(), 100);
   });
   service.get('/api/exists/:id', async () => ({ ok: true }));
-  stack.defer(async () => {
-    service.server.closeAllConnections();
-    await service.close();
-  });
-  const upstream =
-    place === 'local'
-      ? await localUpstream(service)
-      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+  const upstream = await upstreamTo(stack, service, place);
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const gateway = stack.use(await startGateway(upstream, { logger, patience: { idleMs: 1_500 } }));

@@ -11,7 +11,7 @@ const { paths } = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', 
 const own: string[] = Object.values(OWN).map(({ method, url }) => `${method} ${url}`);
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
-    name: `${method.toUpperCase()} ${path.replace('{id}', ':id')}`,
+    name: `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
     operation,
   })),
 );

@@ -1,18 +1,19 @@
 import type { LookupAddress } from 'node:dns';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
+import { openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
-import { openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
 import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
 import { fakeService } from './fake-service.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { type Place, silent, startGateway } from './start-gateway.ts';
 
 /** Slots of a place: six of them may be transfers. */
 const MOST = 9;
 
 /** A service that answers what is small and has read every upload but its last byte for ever; uploads under way at each place. */
-async function start(place: 'local' | 'remote', places = 1) {
+async function start(place: Place, places = 1) {
   const stack = new AsyncDisposableStack();
   const underWay: (() => number)[] = [];
   const upstream = await (place === 'local' ? local() : remote());
@@ -51,7 +52,7 @@ async function start(place: 'local' | 'remote', places = 1) {
       addresses.push({ address, family: 4 });
       underWay.push(() => uploads.size);
     }
-    return stack.use(remoteUpstream(`http://files.test:${port}`, silent, async () => addresses, MOST));
+    return stack.use(remoteUpstream(`http://files.test:${port}`, silent, async () => sleep(100, addresses), MOST));
   }
 
   const stall = async () => {

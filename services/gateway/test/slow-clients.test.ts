@@ -1,16 +1,14 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
+import { exchange, openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
-import { exchange, openSocket, received, requestHead, untilTrue } from '../../../test/support/wire.ts';
-import { localUpstream } from '../src/index.ts';
-import { remoteUpstream } from '../src/remote-upstream.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { type Place, silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const patience = { idleMs: 1_000, headersMs: 500, checkEveryMs: 100 };
 
 /** A service that counts the bytes of uploads and sends downloads of a megabyte a time; only its gateway is impatient. */
-async function start(place: 'local' | 'remote') {
+async function start(place: Place) {
   const stack = new AsyncDisposableStack();
   const service = createApp({ logger: silent });
   const seen = { begun: 0, ended: 0, broken: 0 };
@@ -25,11 +23,7 @@ async function start(place: 'local' | 'remote') {
     return { bytes };
   });
   service.get('/api/exists/:id', async () => ({ ok: true }));
-  stack.adopt(service, (app) => app.close());
-  const upstream =
-    place === 'local'
-      ? await localUpstream(service)
-      : stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+  const upstream = await upstreamTo(stack, service, place);
   const { url } = stack.use(await startGateway(upstream, { patience }));
   return { url, seen, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -1,12 +1,15 @@
 import { Writable } from 'node:stream';
-import { testRedisUrl } from '@mayfly/local-stores/testing';
 import { loadConfig } from '@mayfly/shared/config';
-import { openRedis } from '@mayfly/shared/redis';
-import { bodySettings, noteSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { App } from '@mayfly/shared/fastify-app';
+import { openRedis, type Redis } from '@mayfly/shared/redis';
+import { bodySettings, noteSettings, ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import { freshRedis, testRedisUrl } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { buildGateway } from '../src/app.ts';
 import type { GatewayDeps } from '../src/deps.ts';
-import { fairnessSettings, limitSettings } from '../src/settings.ts';
+import { localUpstream } from '../src/index.ts';
+import { remoteUpstream } from '../src/remote-upstream.ts';
+import { fairnessSettings, limitSettings, sealSettings } from '../src/settings.ts';
 import type { Upstream } from '../src/upstream.ts';
 
 export const silent = pino({ level: 'silent' });
@@ -27,16 +30,41 @@ export function capturing() {
 
 const UNLIMITED = { RATE_LIMIT_MAX: '0', UPLOAD_QUOTA_BYTES: '0', TOKEN_FAILURES_MAX: '0' };
 
-/** A gateway in this process, without limits, whose two services are one upstream. */
-export async function startGateway(upstream: Upstream, changes: Partial<GatewayDeps> = {}) {
+/** Where the service runs behind the gateway: in its process, or at the other end of a connection. */
+export type Place = 'local' | 'remote';
+
+/** A service as the gateway sees it. The stack closes it. */
+export async function upstreamTo(stack: AsyncDisposableStack, service: App, place: Place): Promise<Upstream> {
+  stack.defer(async () => {
+    service.server.closeAllConnections();
+    await service.close();
+  });
+  if (place === 'local') return localUpstream(service);
+  return stack.use(remoteUpstream(await service.listen({ port: 0, host: '127.0.0.1' }), silent));
+}
+
+/** A connection to a Redis of its own. */
+export async function freshConnection(stack: AsyncDisposableStack): Promise<Redis> {
+  const store = stack.use(await freshRedis());
+  const { redis } = stack.use(openRedis({ REDIS_URL: store.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
+  await new Promise((resolve) => redis.once('ready', resolve));
+  return redis;
+}
+
+/** A gateway in this process, whose two services are one upstream; without limits but those that are given. */
+export async function startGateway(
+  upstream: Upstream,
+  changes: Partial<GatewayDeps> = {},
+  given: Record<string, string> = {},
+) {
   const stack = new AsyncDisposableStack();
   const { redis } = stack.use(openRedis({ REDIS_URL: testRedisUrl(), REDIS_TIMEOUT_MS: 2_000 }, 'commands', silent));
   const app = stack.use(
     buildGateway({
       upstreams: { files: upstream, notes: upstream },
       redis,
-      limits: loadConfig({ ...uploadSettings, ...noteSettings }, {}),
-      settings: loadConfig({ ...limitSettings, ...fairnessSettings, ...bodySettings }, UNLIMITED),
+      limits: loadConfig({ ...uploadSettings, ...noteSettings, ...ownerSettings, ...sealSettings }, {}),
+      settings: loadConfig({ ...limitSettings, ...fairnessSettings, ...bodySettings }, { ...UNLIMITED, ...given }),
       baseUrl: 'https://public.example',
       version: '1',
       logger: silent,

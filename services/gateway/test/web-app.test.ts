@@ -3,21 +3,18 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
-import { freshFolder } from '@mayfly/local-stores/testing';
 import { createApp } from '@mayfly/shared/app';
-import { loadConfig } from '@mayfly/shared/config';
-import { bodySettings } from '@mayfly/shared/settings';
+import { freshFolder } from '@mayfly/testing/stores';
 import { expect, test } from 'vitest';
-import { localUpstream } from '../src/index.ts';
-import { fairnessSettings, limitSettings } from '../src/settings.ts';
+import { brandFiles } from '../src/brand.ts';
 import { readWebApp } from '../src/web-app.ts';
-import { silent, startGateway } from './start-gateway.ts';
+import { silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const MAP = '{"integrity":{}}';
 const HTML = `<!doctype html><title>t</title><script type="importmap">${MAP}</script><script type="module" src="/assets/a-1.js"></script>`;
 const SCRIPT = 'console.log("a");'.repeat(100);
 
-async function start(settings: Record<string, string> = {}) {
+async function start(settings: Record<string, string> = {}, brand: Parameters<typeof brandFiles>[0] = {}) {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await freshFolder());
   const files: Record<string, string | Buffer> = {
@@ -35,16 +32,10 @@ async function start(settings: Record<string, string> = {}) {
     await writeFile(join(folder.path, name), content);
   }
   const service = createApp({ logger: silent });
-  stack.adopt(service, (app) => app.close());
-  const { url } = stack.use(
-    await startGateway(await localUpstream(service), {
-      web: readWebApp(folder.path),
-      settings: loadConfig(
-        { ...limitSettings, ...fairnessSettings, ...bodySettings },
-        { RATE_LIMIT_MAX: '0', ...settings },
-      ),
-    }),
-  );
+  const upstream = await upstreamTo(stack, service, 'local');
+  const web = readWebApp(folder.path);
+  for (const [path, file] of brandFiles(brand)) web.files.set(path, file);
+  const { url } = stack.use(await startGateway(upstream, { web }, settings));
   return { url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
@@ -81,6 +72,10 @@ test.each(['/', '/d/00000000-0000-4000-8000-000000000000', '/n/anything', '/uplo
       "require-trusted-types-for 'script'",
       "frame-ancestors 'none'",
       "base-uri 'none'",
+      // Previews are pictures, sound, video and text, and never a frame.
+      "img-src 'self' data: blob:;",
+      'media-src blob:;',
+      "frame-src 'self';",
     ]) {
       expect(policy).toContain(rule);
     }
@@ -137,6 +132,68 @@ test('nothing else of the folder, or beside it, can be reached', async () => {
   ]) {
     expect((await get(gateway.url + path)).status).toBe(404);
   }
+});
+
+test.each(['GET', 'HEAD'])(
+  '%s: a person at an address that is none gets a page, with the status of the contract',
+  async (method) => {
+    await using gateway = await start();
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const { status, headers, body } = await get(
+      `${gateway.url}/nonsense?x=1`,
+      { accept, 'if-none-match': '*' },
+      method,
+    );
+    expect({ status, body: body.toString() }).toEqual({ status: 404, body: method === 'GET' ? HTML : '' });
+    expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+    expect(String(headers['content-security-policy'])).toContain("default-src 'none'");
+  },
+);
+
+test.each([
+  ['a program', '/nonsense', '*/*', 'GET'],
+  ['nobody in particular', '/nonsense', undefined, 'GET'],
+  ['a person below /api', '/api/nonsense', 'text/html', 'GET'],
+  ['a form', '/nonsense', 'text/html', 'POST'],
+])('%s at an address that is none gets the answer of the contract', async (_, path, accept, method) => {
+  await using gateway = await start();
+  const { status, body } = await get(gateway.url + path, accept ? { accept } : {}, method);
+  expect({ status, body: body.toString() }).toEqual({ status: 404, body: '{"error":"Not Found"}' });
+});
+
+test('the brand is what the operator has set, and nothing without a setting', async () => {
+  await using plain = await start();
+  expect((await get(`${plain.url}/brand.json`)).body.toString()).toBe('{}');
+  await using folder = await freshFolder();
+  const logo = join(folder.path, 'logo.svg');
+  await writeFile(logo, '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const LINK_REPORT = 'mailto:abuse@files.example';
+  const settings = { BRAND_NAME: 'Example Files', BRAND_COLOR: '#8a2be2', BRAND_LOGO: logo, LINK_REPORT };
+  await using gateway = await start({}, settings);
+  const { headers, body } = await get(`${gateway.url}/brand.json`);
+  expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' });
+  expect(JSON.parse(body.toString())).toEqual({
+    name: 'Example Files',
+    color: '#8a2be2',
+    logo: '/brand-logo.svg',
+    links: { report: LINK_REPORT },
+  });
+  const shown = await get(`${gateway.url}/brand-logo.svg`);
+  expect(shown.headers['content-type']).toBe('image/svg+xml');
+  expect(shown.headers['content-security-policy']).toBe("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+});
+
+test('a logo that cannot be shown prevents the start, in one sentence', async () => {
+  await using folder = await freshFolder();
+  const path = (name: string) => join(folder.path, name);
+  await writeFile(path('large.png'), Buffer.alloc(64 * 1024 + 1));
+  const logos = {
+    'none.svg': 'cannot be read',
+    'large.png': 'is larger than 64 KiB',
+    'logo.html': 'ends with .svg or .png',
+  };
+  for (const [name, reason] of Object.entries(logos))
+    expect(() => brandFiles({ BRAND_LOGO: path(name) })).toThrow(reason);
 });
 
 test('pages and their files do not count against the limit', async () => {

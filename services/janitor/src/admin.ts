@@ -7,6 +7,7 @@ import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresStats } from '@mayfly/store/postgres/stats';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
+import webPush from 'web-push';
 import { cleanupDeps } from './cleanup-deps.ts';
 import { type Command, type CommandDeps, commands } from './commands.ts';
 import { adminCommandSettings } from './settings.ts';
@@ -22,6 +23,7 @@ const USAGE = `Usage: npm run admin -- COMMAND [--json]
   adopt-store [--force]     says that this blob store is the database's, after a restore or a move;
                             with --force also one that lacks most uploads, or is not there yet
   remove ID                 removes an upload or a note at once, whatever its state
+  push-keys                 makes a pair of keys for Web Push, as settings
 
 Exit codes: 0 done, 1 failed or refused, 2 a wrong command line.`;
 
@@ -56,6 +58,11 @@ async function main(): Promise<number> {
   const args = process.argv.slice(2);
   if (args.includes('--help')) {
     console.log(USAGE);
+    return 0;
+  }
+  if (args.length === 1 && args[0] === 'push-keys') {
+    const { publicKey, privateKey } = webPush.generateVAPIDKeys();
+    console.log(`PUSH_PUBLIC_KEY=${publicKey}\nPUSH_PRIVATE_KEY=${privateKey}`);
     return 0;
   }
   const wanted = read(args);

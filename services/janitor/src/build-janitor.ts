@@ -6,7 +6,8 @@ import type { Database } from '@mayfly/store/postgres/database';
 import { postgresStats } from '@mayfly/store/postgres/stats';
 import { cleanupDeps } from './cleanup-deps.ts';
 import { startJanitor } from './janitor.ts';
-import type { janitorSettings } from './settings.ts';
+import { noticesFromSettings } from './notices/from-settings.ts';
+import type { janitorSettings, noticeSenderSettings } from './settings.ts';
 import { observeStats } from './stats-metrics.ts';
 
 type BuildDeps = {
@@ -14,18 +15,23 @@ type BuildDeps = {
   blobs: PairedBlobs;
   /** A connection of its own for the queue (openRedis purpose `queue`). */
   redis: Redis;
-  config: Config<typeof janitorSettings>;
+  config: Config<typeof janitorSettings & typeof noticeSenderSettings>;
   logger: Logger;
 };
 
 /** The janitor as a process has it, in every shape: it works from now on, and its figures are observed. */
 export function buildJanitor({ db, blobs, redis, config, logger }: BuildDeps): AsyncDisposable {
   observeStats(postgresStats(db), logger);
-  return startJanitor({
-    ...cleanupDeps(db, blobs, config),
-    redis,
-    sweepSec: config.CLEANUP_INTERVAL_SEC,
-    reconcileSec: config.RECONCILE_INTERVAL_SEC,
-    logger,
-  });
+  const stack = new AsyncDisposableStack();
+  stack.use(noticesFromSettings(db, config, logger));
+  stack.use(
+    startJanitor({
+      ...cleanupDeps(db, blobs, config),
+      redis,
+      sweepSec: config.CLEANUP_INTERVAL_SEC,
+      reconcileSec: config.RECONCILE_INTERVAL_SEC,
+      logger,
+    }),
+  );
+  return stack;
 }

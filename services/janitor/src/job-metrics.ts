@@ -64,6 +64,7 @@ export function openJobMetrics(): JobMetrics {
       const kinds: [string, number | undefined][] = [
         ['upload', result.uploadsRetired],
         ['abandoned_upload', result.uploadsAbandoned],
+        ['download_lease', result.leasesEnded],
         ['note', result.notesRetired],
         ['blob', result.blobsDeleted],
         ['blob_failed', result.blobsFailed],

@@ -9,7 +9,7 @@ const ASK_MS = 2_000;
 const MISSED_INTERVALS = 2;
 
 export type OwnClock = {
-  /** Runs a sweep, whoever wanted it, and records for all replicas that there was one. Who comes meanwhile gets the same one. */
+  /** Runs a sweep, whoever wanted it, and records for all replicas that there was one. Whoever comes meanwhile gets the same one. */
   watched(sweep: () => Promise<void>): Promise<void>;
   stop(): void;
   /** Resolves when no sweep runs. */
@@ -18,7 +18,7 @@ export type OwnClock = {
 
 /**
  * Sweeps by this process's own clock as long as no sweep of any replica is known to have run in time: Redis is away, silent, or
- * refuses to write. Replicas may then sweep at once, which is safe. Decision 77.
+ * refuses to write. Replicas may then sweep at once, which is safe. Decision sweeps-without-redis.
  */
 export function ownClock(given: {
   redis: Redis;

@@ -47,7 +47,7 @@ const TOO_MUCH = 'So much does not come from crashes: is it the right blob store
  * Compares the blob store with the table of uploads, both ways: counts first, then queues orphans for deletion, marks
  * uploads whose blob is lost (410 instead of 503) and unmarks those that are there again, and removes what is half written.
  * It changes nothing when asked only to count, in a store that is not the database's, or when it finds more than is
- * plausible, unless `isForced`. Decision 40.
+ * plausible, unless `isForced`. Decision daily-comparison.
  */
 export async function reconcile(
   deps: ReconcileDeps,
@@ -65,7 +65,7 @@ export async function reconcile(
       seen.stillLost += page.stillLost;
       seen.found += page.found.length;
     }
-    seen.partials = await deps.blobs.endPartials(before, true);
+    seen.partials = await deps.blobs.endPartials(before, true, arriving(deps));
     if (!isForced && !isPlausible(seen)) return { ...seen, outcome: 'refused', problem: TOO_MUCH };
     if (isDryRun) return seen;
     return await mend(deps, seen, { before, signal, isSure: true });
@@ -89,14 +89,19 @@ async function mend(deps: ReconcileDeps, seen: ReconcileResult, comparison: Comp
     for await (const { orphans, lost, found } of compare(deps, comparison)) {
       if (orphans.length + lost.length + found.length === 0) continue;
       await deps.blobs.assertPaired(); // it may have been taken away meanwhile
-      if (orphans.length > 0) mended.orphans += await deps.uploads.noteOrphans(orphans);
+      if (orphans.length > 0) mended.orphans += await deps.uploads.recordOrphans(orphans);
       if (lost.length > 0) mended.lost += await deps.uploads.markLost(lost);
       if (found.length > 0) mended.found += await deps.uploads.markFound(found);
     }
   }
-  if (seen.partials > 0) mended.partials = await deps.blobs.endPartials(comparison.before, false);
+  if (seen.partials > 0) mended.partials = await deps.blobs.endPartials(comparison.before, false, arriving(deps));
   return mended;
 }
+
+const arriving =
+  ({ uploads }: ReconcileDeps) =>
+  (ids: string[]) =>
+    uploads.arriving(ids);
 
 type Compared = {
   blobs: number;

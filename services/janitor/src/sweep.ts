@@ -5,7 +5,7 @@ import type { Uploads } from '@mayfly/store/uploads';
 export type SweepDeps = {
   uploads: UploadSweep & Pick<Uploads, 'blobsDeleted'>;
   notes: NoteSweep;
-  blobs: Pick<BlobStore, 'delete'>;
+  blobs: Pick<BlobStore, 'delete' | 'parts'>;
   tombstoneTtlSec: number;
 };
 
@@ -16,6 +16,8 @@ export type SweepResult = {
   uploadsExpired?: number;
   uploadsUnused?: number;
   uploadsAbandoned?: number;
+  /** Downloads that could have been continued. */
+  leasesEnded?: number;
   notesRetired?: number;
   notesExpired?: number;
   notesUnused?: number;
@@ -73,6 +75,7 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
     add(unused, retired.unused);
     return retired.count;
   };
+  await counted('leasesEnded', (size) => uploads.endLeases(size)); // first: what they kept may go with this sweep
   await counted('uploadsRetired', async (size) =>
     expired(await uploads.retire(size, tombstoneTtlSec), 'uploadsExpired', 'uploadsUnused'),
   );
@@ -82,9 +85,10 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
   );
   await step('blobsDeleted', BLOB_BATCH, async (size) => {
     const ids = await uploads.takeDeletions(size);
+    const unsettled = ids.length > 0 ? await abortParts(uploads, blobs, ids) : [];
     const failed = new Set(ids.length > 0 ? await blobs.delete(ids) : []);
     // Only now is a queued deletion settled: one that failed, or a process that dies here, leaves it to be tried again.
-    await uploads.blobsDeleted(ids.filter((id) => !failed.has(id)));
+    await uploads.blobsDeleted(ids.filter((id) => !failed.has(id) && !unsettled.includes(id)));
     add('blobsDeleted', ids.length - failed.size);
     add('blobsFailed', failed.size);
     return failed.size === ids.length ? 0 : ids.length; // a store that is away is left alone until the next sweep
@@ -93,4 +97,16 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
   await counted('tombstonesEnded', (size) => notes.endTombstones(size));
   if (errors.length > 0) throw new SweepFailed(errors, result);
   return result;
+}
+
+/** Resolves with those that are to come up again: a store may put away a part that was under way after it has been told. */
+async function abortParts(uploads: SweepDeps['uploads'], { parts }: SweepDeps['blobs'], ids: string[]) {
+  const unsettled: string[] = [];
+  let isAway = false;
+  for (const { id, storeRef, isRepeated } of await uploads.partedDeletions(ids)) {
+    if (!isAway) await parts.abort(id, storeRef).catch(() => (isAway = true)); // it is tried again later, and so are the others
+    if (isAway || !isRepeated) unsettled.push(id);
+    else await uploads.partsDeleted(id);
+  }
+  return unsettled;
 }

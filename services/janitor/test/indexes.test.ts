@@ -1,14 +1,14 @@
-import { freshDatabase } from '@mayfly/local-stores/testing';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { openPool } from '@mayfly/store/postgres/pool';
 import type { Schema } from '@mayfly/store/postgres/schema';
+import { freshDatabase } from '@mayfly/testing/stores';
 import { Kysely, PostgresDialect } from 'kysely';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { fill } from '../bench/many-rows.ts';
 import { cleanupDeps } from '../src/cleanup-deps.ts';
 import { reconcile } from '../src/reconcile.ts';
 import { sweep } from '../src/sweep.ts';
+import { fill } from './many-rows.ts';
 
 const logger = pino({ level: 'silent' });
 
@@ -37,7 +37,7 @@ test('no statement of a sweep or a comparison reads a whole table (plans of Post
   expect(Object.values(await sweep(deps)).reduce((sum, count) => sum + count)).toBeGreaterThan(600);
   await reconcile({ ...deps, graceSec: -60 }, { isDryRun: true });
   await deps.uploads.known([]);
-  await deps.uploads.noteOrphans([]);
+  await deps.uploads.recordOrphans([]);
   await deps.uploads.markLost([]);
   await deps.uploads.markFound([]);
 

@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freshDatabase, freshFolder, testS3Settings } from '@mayfly/local-stores/testing';
 import type { BlobStore } from '@mayfly/store/blobs';
 import { openDiskBlobs } from '@mayfly/store/disk/blobs';
 import { type PairedBlobs, pairedBlobs } from '@mayfly/store/paired-blobs';
 import { type Database, migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
+import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
 import { openS3Blobs } from '@mayfly/store/s3/blobs';
+import { freshDatabase, freshFolder, testS3Settings } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cleanupDeps } from '../src/cleanup-deps.ts';
@@ -113,6 +114,37 @@ describe.each(['disk', 'S3'])('reconcile (%s)', (kind) => {
     expect(await reconcile({ ...deps, graceSec: 3600 })).toMatchObject({ orphans: 0 });
     await sweep(deps);
     expect((await listed()).length).toBe(1);
+  });
+
+  test('what is still coming in parts is left alone, however old, and its blob before it is published as well', async () => {
+    const [id, part] = [randomUUID(), randomBytes(1_000)];
+    const storeRef = await blobs.parts.begin(id);
+    const tokens = { authHash: randomBytes(32), ownerHash: randomBytes(32), salt: 'c2FsdA' };
+    const sessions = postgresUploadSessions(db);
+    await sessions.begin(
+      { id, ...tokens, sizeBytes: 1_000, fileCount: 1, maxDownloads: 1, expireSec: 60 },
+      { storeRef, partBytes: 1_000, isExact: true, isAnnounced: false, sessionSec: 60 },
+    );
+    const put = async () => {
+      const tag = await blobs.parts.put(
+        { id, storeRef, number: 1 },
+        [part] as never,
+        1_000,
+        new AbortController().signal,
+      );
+      return { number: 1, bytes: 1_000, tag };
+    };
+    await sessions.record(id, await put());
+    expect(await reconcile(deps)).toMatchObject({ partials: 0, orphans: 0 });
+    await sweep(deps);
+    const stored = await put();
+    await sessions.record(id, stored);
+    await sessions.seal(id, 1_000);
+    await blobs.parts.complete(id, storeRef, [stored]);
+    expect(await reconcile(deps)).toMatchObject({ orphans: 0 });
+    await sweep(deps);
+    await sessions.publish(id, 1_000);
+    expect(await listed()).toEqual([id]);
   });
 
   test('the blob of a tombstone is an orphan', async () => {

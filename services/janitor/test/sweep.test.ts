@@ -1,3 +1,4 @@
+import { memoryBlobs } from '@mayfly/store/memory/blobs';
 import { expect, test } from 'vitest';
 import { type SweepDeps, SweepFailed, sweep } from '../src/sweep.ts';
 
@@ -13,6 +14,7 @@ function workload(due: { uploads?: number; blobs?: number }) {
         uploads -= taken;
         return { count: taken, expired: taken, unused: 0 };
       },
+      endLeases: async () => 0,
       reapAbandoned: async () => 0,
       endTombstones: async () => 0,
       async takeDeletions(limit) {
@@ -23,9 +25,11 @@ function workload(due: { uploads?: number; blobs?: number }) {
       async blobsDeleted(ids) {
         settled.push(...ids);
       },
+      partedDeletions: async () => [],
+      partsDeleted: async () => {},
     },
     notes: { retire: async () => ({ count: 3, expired: 3, unused: 1 }), endTombstones: async () => 0 },
-    blobs: { delete: async () => [] },
+    blobs: { delete: async () => [], parts: memoryBlobs().parts },
     tombstoneTtlSec: 60,
   };
   return { deps, settled };
@@ -61,4 +65,35 @@ test('a blob store that is away is left alone until the next sweep', async () =>
   deps.blobs.delete = async (ids) => ids;
   expect(await sweep(deps)).toMatchObject({ blobsDeleted: 0, blobsFailed: 1_000 });
   expect(settled).toEqual([]);
+});
+
+test('parts that were coming are aborted, and once more when the deletion comes up again; then it is settled', async () => {
+  const aborted: string[] = [];
+  const tried = new Set<string>();
+  const { deps, settled } = workload({});
+  let times = 2;
+  deps.uploads.takeDeletions = async () => (times-- > 0 ? ['plain', 'parted'] : []);
+  deps.uploads.partedDeletions = async () => [{ id: 'parted', storeRef: 'ref', isRepeated: tried.has('parted') }];
+  deps.blobs.parts.abort = async (id, ref) => {
+    tried.add(id);
+    aborted.push(`${id} ${ref}`);
+  };
+  await sweep(deps);
+  expect(settled).toEqual(['plain']);
+  await sweep(deps);
+  expect(settled).toEqual(['plain', 'plain', 'parted']);
+  expect(aborted).toEqual(['parted ref', 'parted ref']);
+});
+
+test('parts that cannot be aborted are not settled, and the others are not asked for', async () => {
+  const { deps, settled } = workload({});
+  let asked = 0;
+  deps.uploads.takeDeletions = async (limit) => (asked === 0 ? ['a', 'b', 'plain'].slice(0, limit) : []);
+  deps.uploads.partedDeletions = async () => ['a', 'b'].map((id) => ({ id, storeRef: 'ref', isRepeated: true }));
+  deps.blobs.parts.abort = async () => {
+    asked += 1;
+    throw new Error('away');
+  };
+  await sweep(deps);
+  expect([asked, settled]).toEqual([1, ['plain']]);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshRedis } from '@mayfly/local-stores/testing';
 import { openRedis } from '@mayfly/shared/redis';
+import { freshRedis } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type JanitorDeps, startJanitor } from '../src/janitor.ts';

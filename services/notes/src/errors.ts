@@ -8,7 +8,7 @@ export const badAuthToken = () => new HttpError(401, 'Invalid auth token');
 export const wrongPassword = () => new HttpError(401, 'Invalid password');
 export const badOwnerToken = () => new HttpError(401, 'Invalid owner token');
 export const noteNotFound = () => new HttpError(404, 'Note not found');
-/** Expired and used up have their own sentences, on every endpoint alike. Decision 7. */
+/** Expired and used up have their own sentences, on every endpoint alike. Contract 7. */
 export const noteGone = (reason: GoneReason) =>
   new HttpError(410, reason === 'expired' ? 'Note has expired' : 'View limit reached');
 
@@ -16,5 +16,5 @@ export const noteGone = (reason: GoneReason) =>
 export const NOTE_TOO_LARGE = 'Note content exceeds maximum size';
 export const noteTooLarge = () => new HttpError(413, NOTE_TOO_LARGE);
 
-/** All notes together have reached their ceiling, or PostgreSQL's disk is full. Decision 76. */
+/** All notes together have reached their ceiling, or PostgreSQL's disk is full. Decision exact-ceilings. */
 export const noRoomForNote = (cause?: unknown) => insufficientStorage('Not enough storage space for this note', cause);

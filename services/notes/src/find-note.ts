@@ -2,7 +2,7 @@ import { parseId } from '@mayfly/shared/fields';
 import type { AvailableNote, Note, Notes } from '@mayfly/store/notes';
 import { noteGone, noteNotFound } from './errors.ts';
 
-/** The note in whatever state, or 404; a malformed id is an unknown one. Decision 4. */
+/** The note in whatever state, or 404; a malformed id is an unknown one. Contract 1. */
 export async function findNote(notes: Notes, idText: string): Promise<Note> {
   const id = parseId(idText);
   const note = id && (await notes.find(id));

@@ -6,6 +6,7 @@ import {
   drainSettings,
   httpSettings,
   noteSettings,
+  ownerSettings,
   telemetrySettings,
 } from '@mayfly/shared/settings';
 
@@ -16,6 +17,7 @@ export const settings = {
   ...bodySettings,
   PORT: port('3002', 'port of the process'),
   ...noteSettings,
+  ...ownerSettings,
   NOTES_MAX_BYTES: optional(
     bytes(
       undefined,

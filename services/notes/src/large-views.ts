@@ -1,20 +1,29 @@
 import type { ServerResponse } from 'node:http';
 import { serviceUnavailable } from '@mayfly/shared/errors';
-
-/** Shorter contents never wait. Lengths are in characters of base64, as contents are held and sent. */
-const SMALL_LENGTH = 16 * 1024;
-/** Of all large contents that are on their way at once. Each takes its length some three times until it is sent. */
-const MOST_LENGTH = 16 * 1024 * 1024;
-/** Then the client is asked to come again. */
-const PATIENCE_MS = 20_000;
-/** A client that does not read keeps its place no longer. */
-const PLACE_MS = 5_000;
+import { SMALL_LENGTH } from '@mayfly/store/notes';
 
 /**
- * Lets views of large notes go a few at a time, so that many at once do not take the memory of the process. The returned
- * function resolves when a view may go, and rejects with 503 when it was not its turn in time; nothing is counted then.
+ * Of all large contents that are on their way at once, in characters of base64, as they are held and sent. Each takes its length
+ * some three times until it is sent.
  */
-export function largeViews() {
+const MOST_LENGTH = 16 * 1024 * 1024;
+
+/** Tests set these; everybody else has the defaults. */
+export type ViewPatience = {
+  /** Then a client that waits for its turn is asked to come again. */
+  turnMs: number;
+  /** A client that does not read keeps its place no longer. */
+  placeMs: number;
+};
+
+const PATIENCE: ViewPatience = { turnMs: 20_000, placeMs: 5_000 };
+
+/**
+ * Lets views of large notes go a few at a time, and small ones at once, so that many at once do not take the memory of the
+ * process. The returned function resolves when a view may go, and rejects with 503 when it was not its turn in time, or the
+ * client has left; nothing is counted then.
+ */
+export function largeViews({ turnMs, placeMs } = PATIENCE) {
   const queue: { contentLength: number; go: () => void }[] = [];
   let onTheWay = 0;
   const letGo = () => {
@@ -28,6 +37,7 @@ export function largeViews() {
   };
   return async (contentLength: number, response: ServerResponse): Promise<void> => {
     if (contentLength <= SMALL_LENGTH) return;
+    if (response.destroyed) throw serviceUnavailable(new Error('the client has gone'));
     const turn = Promise.withResolvers<void>();
     const place = { contentLength, go: turn.resolve };
     queue.push(place);
@@ -38,7 +48,7 @@ export function largeViews() {
       queue.splice(at, 1);
       turn.reject(serviceUnavailable(new Error('too many large notes are viewed at once')));
     };
-    const timer = setTimeout(leave, PATIENCE_MS);
+    const timer = setTimeout(leave, turnMs);
     response.once('close', leave);
     await turn.promise.finally(() => {
       clearTimeout(timer);
@@ -50,7 +60,7 @@ export function largeViews() {
       onTheWay -= contentLength;
       letGo();
     };
-    const placeTimer = setTimeout(giveBack, PLACE_MS);
+    const placeTimer = setTimeout(giveBack, placeMs);
     response.once('close', giveBack);
   };
 }

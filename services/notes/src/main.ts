@@ -5,9 +5,10 @@ import { openBodyBudget } from '@mayfly/shared/json-bodies';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
-import { observedNotes } from '@mayfly/store/observed';
+import { observedNotes, observedOwnedItems } from '@mayfly/store/observed';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { postgresOwnedNotes } from '@mayfly/store/postgres/owned-items';
 import { buildNotes, settings } from './index.ts';
 
 await runProcess(async (untilStopped) => {
@@ -16,10 +17,12 @@ await runProcess(async (untilStopped) => {
   await using stack = new AsyncDisposableStack();
   const { scrape } = stack.use(await openTelemetry(config, 'notes', process.env));
   const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
-  const notes = observedNotes(postgresNotes(db, { maxBytes: config.NOTES_MAX_BYTES || undefined }));
+  const keepsUseTimes = config.USE_TIMES !== 'none';
+  const notes = observedNotes(postgresNotes(db, { maxBytes: config.NOTES_MAX_BYTES || undefined, keepsUseTimes }));
+  const owned = observedOwnedItems(postgresOwnedNotes(db), 'ownedNotes');
   const admin = stack.use(await openAdmin(config, { isReady: () => notes.check(), scrape, logger }));
   const app = stack.use(
-    buildNotes({ notes, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
+    buildNotes({ notes, owned, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
   );
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'draining');

@@ -1,5 +1,5 @@
 import { MayflyError, type Usage } from '@mayfly/client';
-import { formatTimeLeft } from '../amounts.ts';
+import { usesLeft } from '../amounts.ts';
 import { type CommonOptions, type Context, openClient } from '../context.ts';
 import type { Owned } from '../owned.ts';
 import { printableName } from '../printable.ts';
@@ -23,10 +23,14 @@ export async function list({ terminal, owned, signal }: Context, options: ListOp
     const facts = shown.map(({ ownerSecret: _, usage, ...item }) => ({ ...item, ...usage }));
     return terminal.print(`${JSON.stringify(facts)}\n`);
   }
-  if (shown.length === 0) return terminal.say('Nothing that was sent from here is left.');
+  if (shown.length === 0) return terminal.say('Nothing sent from here is left.');
   const rows = shown.map((item) => [item.id, describeStatus(item), printableName(item.name)]);
   const width = Math.max(...rows.map(([, status = '']) => status.length));
-  for (const [id, status = '', name] of rows) terminal.print(`${id}  ${status.padEnd(width)}  ${name}\n`);
+  for (const [index, [id, status = '', name]] of rows.entries()) {
+    terminal.print(`${id}  ${status.padEnd(width)}  ${name}\n`);
+    const link = shown[index]?.link;
+    if (link) terminal.print(`  ${link}\n`);
+  }
 }
 
 async function askStatus(item: Owned, client: ReturnType<typeof openClient>, signal: AbortSignal): Promise<Listed> {
@@ -42,8 +46,7 @@ async function askStatus(item: Owned, client: ReturnType<typeof openClient>, sig
 function describeStatus({ status, kind, usage }: Listed): string {
   if (!usage) return status === 'unknown' ? 'service not reached' : status;
   const { usedCount, maxUses, expiresAt } = usage;
-  const uses = kind === 'note' ? 'views' : 'downloads';
-  return `${usedCount}/${maxUses} ${uses}, ${formatTimeLeft(Date.parse(expiresAt) - Date.now())} left`;
+  return usesLeft(kind === 'note' ? 'view' : 'download', maxUses - usedCount, maxUses, expiresAt);
 }
 
 async function mapAtOnce<In, Out>(inputs: In[], work: (input: In) => Promise<Out>): Promise<Out[]> {

@@ -5,17 +5,20 @@ import { type CommonOptions, type Context, chosenServer, openClient } from '../c
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
 import type { Terminal } from '../terminal.ts';
+import { checkAddress, checkOffered } from './notify.ts';
 import { reportCreated } from './report-created.ts';
 
 export const NOTE_TYPES = ['text', 'markdown', 'code', 'password', 'sshkey'] as const satisfies NoteContentType[];
 
 export type NoteOptions = CommonOptions & {
   type: NoteContentType;
+  name?: string;
   expires?: string;
   views?: number;
   password?: boolean;
   passwordFile?: string;
   qr?: boolean;
+  notify?: string;
 };
 
 const DAY_SEC = 86_400;
@@ -24,9 +27,11 @@ const DAY_SEC = 86_400;
 export async function note(context: Context, words: string | undefined, options: NoteOptions) {
   const { terminal, owned, signal, config: own, env } = context;
   const server = chosenServer(context, options);
+  if (options.notify !== undefined) checkAddress(options.notify);
   const text = await noteText(terminal, words, options.type);
   const client = openClient(terminal, server);
   const config = await client.getConfig({ signal });
+  if (options.notify !== undefined) checkOffered(config, options.notify);
   const expires = options.expires ?? own.expires;
   const expireSec = chooseOption(
     expires === undefined ? undefined : parseDuration(expires),
@@ -41,7 +46,9 @@ export async function note(context: Context, words: string | undefined, options:
   const sizeBytes = Buffer.byteLength(text);
   if (sizeBytes > config.noteMaxSize) {
     const [size, limit] = [formatBytes(sizeBytes), formatBytes(config.noteMaxSize)];
-    throw new MayflyError('too-large', { message: `A note has at most ${limit}, this has ${size}: send it as a file` });
+    throw new MayflyError('too-large', {
+      message: `A note can have at most ${limit}; this has ${size}: send it as a file`,
+    });
   }
   await owned.prepare();
   const password =
@@ -52,10 +59,15 @@ export async function note(context: Context, words: string | undefined, options:
     contentType: options.type,
     expireSec,
     maxViews,
+    noteMaxSize: config.noteMaxSize,
     signal,
     ...(password === undefined ? {} : { password }),
   });
-  await reportCreated(context, { ...created, server, name: `note (${options.type})`, maxUses: maxViews }, options);
+  await reportCreated(
+    context,
+    { ...created, server, name: options.name ?? `note (${options.type})`, maxUses: maxViews },
+    options,
+  );
 }
 
 async function noteText(terminal: Terminal, words: string | undefined, type: NoteContentType): Promise<string> {

@@ -1,21 +1,39 @@
-import { type Created, MayflyError, type ServiceConfig, uploadSize } from '@mayfly/client';
+import { resolve } from 'node:path';
+import {
+  type Created,
+  type MayflyClient,
+  MayflyError,
+  type PartOptions,
+  type ServiceConfig,
+  type Source,
+  type UnfinishedUpload,
+  type UploadOptions,
+  uploadSize,
+} from '@mayfly/client';
 import { fileSpool } from '@mayfly/client/node';
 import { chooseOption, formatBytes, formatDuration, parseDuration } from '../amounts.ts';
-import { type CommonOptions, type Context, chosenServer, openClient } from '../context.ts';
+import { type Context, chosenServer, isOnThisMachine, openClient, type SendingOptions } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
 import { printableName } from '../printable.ts';
 import { showProgress } from '../progress.ts';
-import { collectSources } from '../sources.ts';
-import { reportCreated } from './report-created.ts';
+import { collectSources, isFileName } from '../sources.ts';
+import type { Terminal } from '../terminal.ts';
+import { chooseUnfinished, continueSend } from './continue-send.ts';
+import { checkAddress, checkOffered } from './notify.ts';
+import { printLink } from './report-created.ts';
+import { reportSent, whileSending } from './report-sent.ts';
 
-export type SendOptions = CommonOptions & {
+export type SendOptions = SendingOptions & {
   expires?: string;
   downloads?: number;
   password?: boolean;
   passwordFile?: string;
   name?: string;
-  qr?: boolean;
+  /** Undefined when the command line does not say. */
+  parts?: boolean;
+  resume?: boolean;
+  announce?: boolean;
 };
 
 const STDIN = '-';
@@ -23,39 +41,94 @@ const DAY_SEC = 86_400;
 
 /** Encrypts files, folders or stdin, uploads them and prints the link. */
 export async function send(context: Context, paths: string[], options: SendOptions) {
-  const { terminal, owned, signal, config: own, env } = context;
+  const { terminal, owned, unfinished, signal, config: own, env } = context;
   const isStdin = paths.includes(STDIN);
-  if (isStdin && paths.length > 1) throw new CliError('usage', 'Stdin (-) is sent alone, not together with files');
-  if (isStdin && terminal.stdin.isTTY) throw new CliError('usage', 'Nothing is piped in: tar c FOLDER | mayfly send -');
-  if (options.name !== undefined && !isStdin) throw new CliError('usage', '--name is for stdin (-): files have a name');
+  checkArguments(terminal, paths, options);
   const files = isStdin
     ? []
-    : await collectSources(paths, (path) => terminal.say(`Left out, not a file: ${printableName(path)}`));
+    : await collectSources(paths, (path) => terminal.say(`Skipped, not a file: ${printableName(path)}`), options.name);
 
   const server = chosenServer(context, options);
   const client = openClient(terminal, server);
+  const continued = isStdin ? undefined : await chooseUnfinished(context, client, { server, files }, options);
+  if (continued) return continueSend(context, client, continued, files, options);
   const config = await client.getConfig({ signal });
+  if (options.notify !== undefined) checkOffered(config, options.notify);
   const wanted = wantedUses(options, own, config);
-  if (!isStdin) checkLimits(files, config);
+  const parts = chosenParts(server, config, options);
+  if (!isStdin) checkLimits(files, config, parts);
   await owned.prepare();
+  if (parts.uploadParts) await unfinished.prepare();
   const isLocked = options.password || options.passwordFile;
   const password = isLocked ? await newPassword(terminal, { env, file: options.passwordFile }) : undefined;
-  const upload = { ...wanted, signal, ...(password === undefined ? {} : { password }) };
-
-  let created: Created;
-  if (isStdin) {
-    using reading = showProgress(terminal.stderr, 'Encrypting');
-    const spool = fileSpool({ maxBytes: config.maxFileSize });
-    const file = { name: options.name ?? 'stdin', stream: () => counted(terminal.stdin, reading.onProgress) };
-    using progress = showProgress(terminal.stderr, 'Sending');
-    created = await client.uploadStream(file, { ...upload, spool, onProgress: progress.onProgress });
-  } else {
-    using progress = showProgress(terminal.stderr, 'Sending');
-    created = await client.uploadFiles(files, { ...upload, onProgress: progress.onProgress });
-  }
+  const { maxFilesPerUpload, sealedMetadata } = config;
+  const announcement = announce(terminal, options);
+  const upload = {
+    ...wanted,
+    ...parts,
+    maxFilesPerUpload,
+    sealedMetadata,
+    password,
+    onAnnounced: announcement.onAnnounced,
+  };
   const name = isStdin ? (options.name ?? 'stdin') : files.map((file) => file.name).join(', ');
-  const expiresAt = new Date(Date.now() + wanted.expireSec * 1000).toISOString();
-  await reportCreated(context, { ...created, server, name, expiresAt, maxUses: wanted.maxDownloads }, options);
+  const send = { server, name, expireSec: wanted.expireSec, maxUses: wanted.maxDownloads };
+  let kept: UnfinishedUpload | undefined;
+  const onUnfinished = async (upload: UnfinishedUpload) => {
+    const createdAt = new Date().toISOString();
+    const from = { paths: paths.map((path) => resolve(path)), givenName: options.name };
+    await unfinished.save({ id: upload.id, createdAt, ...from, ...send, upload });
+    kept = upload;
+  };
+
+  const work = (how: PartOptions) =>
+    isStdin
+      ? uploadStdin(terminal, client, { name, maxBytes: config.maxFileSize }, { ...upload, ...how })
+      : client.uploadFiles(files, { ...upload, ...how, onUnfinished });
+  const created = await whileSending(context, options, work, {
+    keptId: () => kept?.id,
+    cancel: async () => kept && client.cancelUpload(kept),
+  });
+  await reportSent(context, created, send, { ...options, isAnnounced: announcement.isPrinted });
+}
+
+async function uploadStdin(
+  { stdin, stderr }: Terminal,
+  client: MayflyClient,
+  { name, maxBytes }: { name: string; maxBytes: number },
+  options: UploadOptions,
+) {
+  using reading = showProgress(stderr, 'Encrypting');
+  const onRead = options.uploadParts && options.inParts !== false ? () => {} : reading.onProgress; // read as it is sent
+  const file = { name, stream: () => counted(stdin, onRead) };
+  return await client.uploadStream(file, { ...options, spool: fileSpool({ maxBytes }) });
+}
+
+function checkArguments({ stdin }: Terminal, paths: string[], { name, resume, announce, parts, notify }: SendOptions) {
+  const isStdin = paths.includes(STDIN);
+  const problems: [boolean, string][] = [
+    [isStdin && paths.length > 1, 'Stdin (-) is sent alone, not together with files'],
+    [isStdin && stdin.isTTY, 'Nothing is piped in: tar c FOLDER | mayfly send -'],
+    [name !== undefined && paths.length > 1, '--name is for one file or folder: these are several'],
+    [name !== undefined && !isFileName(name), '--name is the name of a file or folder, without a path'],
+    [isStdin && resume === true, '--resume is for files: stdin (-) cannot be read again'],
+    [parts === false && resume === true, '--resume is for what is sent in parts, not for --no-parts'],
+    [parts === false && announce === true, '--announce is for what is sent in parts, not for --no-parts'],
+  ];
+  if (notify !== undefined) checkAddress(notify);
+  for (const [isWrong, sentence] of problems) if (isWrong) throw new CliError('usage', sentence);
+}
+
+/** The link is printed as soon as there is one, but JSON is one object at the end. */
+function announce(terminal: Terminal, { announce, json, qr }: SendOptions) {
+  const announcement = { isPrinted: false, onAnnounced: announce ? onAnnounced : undefined };
+  async function onAnnounced({ link }: Created) {
+    if (json) return;
+    await printLink(terminal, link, qr);
+    announcement.isPrinted = true;
+    terminal.say('Whoever opens the link sees how far it is, and gets it once everything is sent.');
+  }
+  return announcement;
 }
 
 function wantedUses(options: SendOptions, own: Context['config'], config: ServiceConfig) {
@@ -77,17 +150,18 @@ function wantedUses(options: SendOptions, own: Context['config'], config: Servic
   };
 }
 
-function checkLimits(files: Parameters<typeof uploadSize>[0], config: ServiceConfig) {
-  if (files.length > config.maxFilesPerUpload) {
-    throw new MayflyError('too-large', {
-      message: `${files.length} files are more than the ${config.maxFilesPerUpload} that the service takes at once; send an archive of them: tar c FOLDER | mayfly send - --name FOLDER.tar`,
-    });
-  }
-  const sizeBytes = uploadSize(files);
-  if (sizeBytes > config.maxFileSize) {
-    const [size, limit] = [sizeBytes, config.maxFileSize].map((bytes) => bytes.toLocaleString('en'));
-    const message = `It has ${size} bytes when encrypted, ${limit} are what the service takes`;
-    throw new MayflyError('too-large', { message: `${message} (${formatBytes(config.maxFileSize)})` });
+/** On this machine no network can be lost, and putting parts together costs the service a copy; but only parts have an early link. */
+function chosenParts(server: string, { uploadParts }: ServiceConfig, { parts, announce }: SendOptions) {
+  return { uploadParts: parts || announce || !isOnThisMachine(server) ? uploadParts : undefined, inParts: parts };
+}
+
+function checkLimits(files: Source[], config: ServiceConfig, parts: ReturnType<typeof chosenParts>) {
+  const sizeBytes = uploadSize(files, parts);
+  const { maxFileSize } = (parts.inParts !== false && parts.uploadParts) || config;
+  if (sizeBytes > maxFileSize) {
+    const [size, limit] = [sizeBytes, maxFileSize].map((bytes) => bytes.toLocaleString('en'));
+    const message = `It is ${size} bytes when encrypted; the service accepts ${limit}`;
+    throw new MayflyError('too-large', { message: `${message} (${formatBytes(maxFileSize)})` });
   }
 }
 

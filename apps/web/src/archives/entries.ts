@@ -4,19 +4,22 @@ export type Folder = {
   /** Empty for the top. */
   name: string;
   folders: Folder[];
-  files: { name: string; sizeBytes: number }[];
+  files: { name: string; sizeBytes: number /** Which of the entries it is. */; index: number }[];
   /** Of everything in it. */
   sizeBytes: number;
   fileCount: number;
 };
 
 /** Control characters, and those that turn the direction of text: "gpj.exe" can be made to look like "exe.jpg". */
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+/** Joiners belong to emoji and to scripts whose letters change with them; elsewhere nobody sees that they are there. */
+const STRAY_JOINER =
+  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Variation_Selector}\p{scx=Arab}\p{scx=Syrc}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Mong}])[\u200c\u200d]/gu;
 
 /** The entries of a received archive as folders, each sorted by name; names are made fit to be shown. */
 export function toFolders(entries: FileEntry[], locale?: string): Folder {
   const top = newFolder('');
-  for (const { name, size } of entries) {
+  for (const [index, { name, size }] of entries.entries()) {
     const parts = pathParts(name).map(visibleName);
     const fileName = parts.pop() ?? visibleName(name);
     let folder = top;
@@ -25,7 +28,7 @@ export function toFolders(entries: FileEntry[], locale?: string): Folder {
       folder = enter(folder, part);
       passed.push(folder);
     }
-    folder.files.push({ name: fileName, sizeBytes: size });
+    folder.files.push({ name: fileName, sizeBytes: size, index });
     for (const one of passed) {
       one.sizeBytes += size;
       one.fileCount += 1;
@@ -37,7 +40,7 @@ export function toFolders(entries: FileEntry[], locale?: string): Folder {
 
 /** A name as it may be shown: what cannot be seen is a box. */
 export function visibleName(name: string): string {
-  return name.toWellFormed().replace(INVISIBLE, '\u25a1');
+  return name.toWellFormed().replace(INVISIBLE, '\u25a1').replace(STRAY_JOINER, '\u25a1');
 }
 
 /** What lies between the slashes, without what would lead up or nowhere. */

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: all that a person reads, in one place for whoever translates it
 import { formatBytes } from '../format/bytes.ts';
 import { formatAbout, formatDuration, formatMoment, formatUntil } from '../format/times.ts';
 import type { Messages } from './en.ts';
@@ -13,13 +14,15 @@ export const de: Messages = {
   moment: (timestamp) => formatMoment(timestamp, 'de'),
 
   frame: {
-    slogan: 'Hier verschlüsselt. Bald vergangen.',
+    slogan: 'Hier verschlüsselt. Bald gelöscht.',
     skip: 'Zum Inhalt',
     send: 'Senden',
     uploads: 'Meine Sendungen',
     language: 'Sprache',
     how: 'Alles wird in Ihrem Browser verschlüsselt. Der Schlüssel steht im Link hinter dem # und wird nie an den Server gesendet.',
-    api: 'Für Programme',
+    api: 'API',
+    start: 'Dateien oder eine Nachricht senden',
+    links: { privacy: 'Datenschutz', imprint: 'Impressum', report: 'Missbrauch melden' },
   },
 
   send: {
@@ -39,16 +42,18 @@ export const de: Messages = {
     remove: (name) => `${name} entfernen`,
     clear: 'Alle entfernen',
     reading: 'Der Ordner wird gelesen …',
-    expires: 'Vergeht nach',
+    expires: 'Läuft ab nach',
     downloads: 'Downloads',
     downloadCount: (count) => plural(count, '1 Download', 'Downloads'),
     views: 'Ansichten',
-    viewCount: (count) => plural(count, '1 Ansicht, dann verbrannt', 'Ansichten'),
+    viewCount: (count) => plural(count, 'Einmal, dann gelöscht', 'Ansichten'),
     password: 'Passwort',
     optional: 'optional',
-    passwordHint: 'Wer den Link öffnet, braucht es ebenfalls. Teilen Sie es auf anderem Weg mit als den Link.',
-    showPassword: 'Zeigen',
+    passwordHint: 'Wer den Link öffnet, braucht es ebenfalls. Senden Sie es nicht auf demselben Weg wie den Link.',
+    showPassword: 'Anzeigen',
     hidePassword: 'Verbergen',
+    announce: 'Link schon weitergeben, während noch gesendet wird',
+    announceHint: 'Wer ihn vorher öffnet, sieht den Fortschritt und kann warten.',
     go: 'Verschlüsseln und senden',
     goNote: 'Verschlüsseln und Link erzeugen',
     noteType: 'Art der Notiz',
@@ -61,10 +66,34 @@ export const de: Messages = {
     sending: 'Senden',
     finishing: 'Wird abgeschlossen …',
     keepOpen: 'Lassen Sie diese Seite offen, bis alles gesendet ist.',
-    waiting: 'Unterwegs angehalten',
+    waiting: 'Upload unterbrochen',
     again: 'Noch einmal versuchen',
     cancel: 'Abbrechen',
     stopped: 'Abgebrochen. Auf dem Server ist nichts geblieben.',
+  },
+
+  early: {
+    title: 'Sie können den Link schon weitergeben',
+    about: 'Wer ihn jetzt öffnet, sieht den Fortschritt und kann warten.',
+    lost: 'Falls Sie den Link schon weitergegeben haben: Er wird nicht funktionieren.',
+    pending: 'Falls Sie den Link schon weitergegeben haben: Er funktioniert, sobald alles gesendet ist.',
+  },
+
+  unfinished: {
+    title: 'Diese Sendung wurde unterbrochen',
+    stored: (share) => `${new Intl.NumberFormat('de', { style: 'percent' }).format(share)} davon sind gesendet.`,
+    until: (timestamp) => `Sie kann bis ${formatMoment(timestamp, 'de')} fortgesetzt werden.`,
+    continue: 'Fortsetzen',
+    discard: 'Verwerfen',
+    chooseAgain: (count) =>
+      `Wählen Sie zum Fortsetzen ${count === 1 ? 'dieselbe Datei' : 'dieselben Dateien'} noch einmal aus.`,
+    pick: 'Noch einmal auswählen',
+    missing: (name) => `Wählen Sie zum Fortsetzen „${name}“ noch einmal aus.`,
+    changed: (name) => `„${name}“ wurde seitdem geändert und muss deshalb von vorn gesendet werden.`,
+    anew: 'Von vorn senden',
+    passwordAgain: 'Diese Sendung war mit einem Passwort geschützt. Geben Sie wieder eines ein.',
+    over: 'Sie wurde nicht rechtzeitig abgeschlossen. Senden Sie sie noch einmal.',
+    remove: 'Entfernen',
   },
 
   limits: {
@@ -72,27 +101,31 @@ export const de: Messages = {
       `Das sind verschlüsselt ${bytes(size)}; höchstens ${bytes(most)} können auf einmal gesendet werden. Entfernen Sie einige Dateien.`,
     tooLargeOne: (name, size, most) =>
       `„${name}“ hat verschlüsselt ${bytes(size)}; höchstens ${bytes(most)} können gesendet werden.`,
-    tooMany: (count, most) =>
-      `Das sind ${count} Dateien; höchstens ${most} können auf einmal gesendet werden. Packen Sie sie vorher in ein Archiv, oder senden Sie weniger.`,
+    tooMany: (count) =>
+      `Die Namen dieser ${count} Dateien sind zusammen zu lang für eine Sendung. Packen Sie sie vorher in ein Archiv, oder senden Sie weniger.`,
     noteTooLong: (size, most) =>
-      `Die Notiz hat ${bytes(size)}; höchstens ${bytes(most)} sind möglich. Senden Sie sie als Datei.`,
+      `Die Notiz hat ${bytes(size)}; möglich sind höchstens ${bytes(most)}. Senden Sie sie als Datei.`,
     emptyFolder: 'Darin war keine Datei.',
   },
 
   done: {
     title: 'Hier ist Ihr Link',
     noteTitle: 'Hier ist der Link Ihrer Notiz',
-    facts: (uses, until) => `Gut für ${uses}, bis ${until}.`,
+    views: (count) => plural(count, '1 Ansicht', 'Ansichten'),
+    facts: (uses, until) => `Gültig für ${uses}, bis ${until}.`,
     link: 'Link',
     copy: 'Link kopieren',
     copied: 'Kopiert',
+    copyPassword: 'Passwort kopieren',
+    passwordHint: 'Schicken Sie es auf einem anderen Weg als den Link. Später wird es nirgends mehr angezeigt.',
     cannotCopy: 'Kopieren ist hier nicht erlaubt: Wählen Sie den Text selbst aus.',
     share: 'Teilen …',
     shareText: 'Etwas für Sie, verschlüsselt:',
     qr: 'QR-Code',
     qrHint: 'Der Code enthält den ganzen Link samt Schlüssel: Wer ihn fotografiert, kann ihn öffnen.',
     separate: 'Link und Schlüssel getrennt',
-    separateHint: 'Senden Sie beides auf verschiedenen Wegen, etwa Mail und Telefon. Einzeln öffnet keines etwas.',
+    separateHint:
+      'Senden Sie beides auf verschiedenen Wegen, etwa per E-Mail und Telefon. Keines von beiden öffnet allein etwas.',
     linkOnly: 'Link ohne Schlüssel',
     keyOnly: 'Schlüssel',
     copyLinkOnly: 'Link ohne Schlüssel kopieren',
@@ -101,13 +134,13 @@ export const de: Messages = {
     sureDelete: 'Für alle löschen?',
     yesDelete: 'Ja, löschen',
     keep: 'Behalten',
-    deleted: 'Gelöscht. Der Link öffnet nichts mehr.',
+    deleted: 'Gelöscht. Der Link funktioniert nicht mehr.',
     another: 'Etwas anderes senden',
     hasPassword: 'Das Passwort wird ebenfalls gebraucht. Es steht nicht im Link.',
   },
 
   receive: {
-    loading: 'Wird nachgesehen …',
+    loading: 'Wird geladen …',
     fileTitle: 'Jemand hat Ihnen eine Datei gesendet',
     filesTitle: (count) => `Jemand hat Ihnen ${count} Dateien gesendet`,
     noteTitle: 'Jemand hat Ihnen eine Notiz hinterlassen',
@@ -128,7 +161,7 @@ export const de: Messages = {
     readSpends: 'Das verbraucht eine Ansicht.',
     reading: 'Wird gelesen …',
     readingAgain: 'Die Antwort kam nicht an. Neuer Versuch …',
-    readBurns: 'Sie kann dieses eine Mal gelesen werden, dann ist sie weg.',
+    readBurns: 'Sie kann einmal gelesen werden, dann wird sie gelöscht.',
     archiveHint: 'Sie kommen als ein Zip-Archiv.',
     files: 'Enthaltene Dateien',
     filesMore: (count) => `und ${count} weitere`,
@@ -136,26 +169,53 @@ export const de: Messages = {
     unlock: 'Öffnen',
     unlocking: 'Wird geprüft …',
     wrongPassword: 'Das ist nicht das Passwort. Es wurde nichts verbraucht; versuchen Sie es noch einmal.',
+    enterAllTheSame: 'Trotzdem eingeben',
     locked: (seconds) =>
       seconds
         ? `Zu viele falsche Versuche von hier. Versuchen Sie es wieder in ${formatAbout(seconds, 'de')}.`
         : 'Zu viele falsche Versuche von hier. Versuchen Sie es später wieder.',
     receiving: 'Empfangen und entschlüsseln',
-    verifying: 'Das Ende wird geprüft …',
+    verifying: 'Wird überprüft …',
     needsRoom: (size) =>
-      `Dieser Browser behält die ganze Datei in seinem eigenen Speicher, bevor er sie sichert: Dort müssen ${bytes(size)} frei sein.`,
-    done: 'Gespeichert, ganz und unverändert',
-    doneWhere: (name) => `„${name}“ liegt bei den Downloads Ihres Browsers oder da, wo Sie es wollten.`,
+      `Dieser Browser legt die ganze Datei in seinem eigenen Speicher ab, bevor er sie speichert: Dort müssen ${bytes(size)} frei sein.`,
+    done: 'Heruntergeladen und überprüft',
+    doneWhere: (name) => `„${name}“ liegt bei den Downloads Ihres Browsers oder dort, wo Sie sie gespeichert haben.`,
     saveAgain: 'Noch einmal speichern',
     spentBurnt: 'Das war die letzte Ansicht. Niemand kann die Notiz noch lesen, und der Server löscht sie in Kürze.',
     spentLeft: (left) => plural(left, 'Sie kann noch einmal gelesen werden.', 'Ansichten sind übrig.'),
     copyNote: 'Notiz kopieren',
     saveNote: 'Als Datei speichern',
-    keepItSafe: 'Sie ist zu sehen, bis Sie diese Seite schließen oder neu laden.',
+    keepItSafe: 'Sie wird angezeigt, bis Sie diese Seite schließen oder neu laden.',
     sendOwn: 'Selbst etwas senden',
     failedTitle: 'Der Download ist fehlgeschlagen',
     nothingSaved: 'Es wurde nichts gespeichert.',
     again: 'Noch einmal versuchen',
+    cancelKeeps: (seconds) => `Wenn Sie abbrechen, können Sie ${formatDuration(seconds, 'de')} lang fortsetzen.`,
+    cancelSpends: 'Wenn Sie abbrechen, ist dieser Download verbraucht.',
+    elsewhereTitle: 'Wird schon heruntergeladen',
+    elsewhere: 'Das wird in einem anderen Tab dieses Browsers heruntergeladen.',
+  },
+
+  continuing: {
+    title: 'Dieser Download wurde unterbrochen',
+    stopped: (seconds) => `Abgebrochen. Sie können ${formatDuration(seconds, 'de')} lang fortsetzen.`,
+    stored: (share) =>
+      `${new Intl.NumberFormat('de', { style: 'percent' }).format(share)} davon liegen schon in diesem Browser.`,
+    anew: 'Er muss von vorn beginnen.',
+    until: (timestamp) => `Bis ${formatMoment(timestamp, 'de')} verbraucht das keinen weiteren Download.`,
+    continue: 'Fortsetzen',
+    startAgain: 'Von vorn beginnen',
+    discard: 'Verwerfen',
+    sureDiscard: 'Verwerfen? Es später doch zu bekommen, würde einen weiteren Download verbrauchen.',
+    yesDiscard: 'Ja, verwerfen',
+  },
+
+  arrival: {
+    title: 'Etwas ist auf dem Weg zu Ihnen',
+    label: 'Bisher gesendet',
+    wait: 'Lassen Sie diese Seite offen: Sobald alles da ist, geht es von selbst weiter.',
+    soFar: (count) => bytes(count),
+    until: (timestamp) => `Es muss bis ${formatMoment(timestamp, 'de')} vollständig sein.`,
   },
 
   uploads: {
@@ -175,6 +235,30 @@ export const de: Messages = {
       elsewhere: 'Auf einem anderen Dienst: Öffnen Sie den Link, um mehr zu sehen',
       unknown: 'Der Dienst hat nicht geantwortet; die Seite fragt bald wieder',
     },
+    expiredAfter: (used, max) => `Abgelaufen, ${used} von ${max} Mal genutzt`,
+    uses: 'Wann es genutzt wurde',
+    arrivedWhole: (whole, of) => `${whole} von ${of} kamen vollständig an, soweit der Dienst es weiß.`,
+    change: 'Ändern',
+    endsAfter: 'Endet',
+    fromNow: (duration) => `${duration} ab jetzt`,
+    asItIs: 'Wie bisher',
+    changeNow: 'Änderungen speichern',
+    endNow: 'Jetzt beenden',
+    dontChange: 'Abbrechen',
+    changed: 'Geändert.',
+    notChanged: 'Der Dienst hat es nicht geändert. Versuchen Sie es noch einmal.',
+    tell: { upload: 'Sagen, wenn es heruntergeladen wird', note: 'Sagen, wenn sie gelesen wird' },
+    told: 'Dieser Browser sagt es Ihnen, auch wenn diese Seite geschlossen ist.',
+    notTold: 'Sie erfahren davon nichts mehr.',
+    tellingAbout:
+      'Wenn Sie von einem Abruf erfahren möchten, kommt die Nachricht über den Push-Dienst des Browser-Herstellers. Er erfährt, dass etwas von diesem Dienst abgerufen wurde und wann, aber nicht was.',
+    tellingForbidden:
+      'Mitteilungen dieser Seite sind nicht erlaubt. Das lässt sich in den Einstellungen des Browsers für diese Website ändern.',
+    tellingFailed: 'Das hat nicht funktioniert. Versuchen Sie es noch einmal.',
+    noticeTitle: {
+      upload: (name?: string) => (name ? `„${name}“ wurde heruntergeladen` : 'Ihre Dateien wurden heruntergeladen'),
+      note: () => 'Ihre Notiz wurde gelesen',
+    },
     sentAt: (moment) => `gesendet ${moment}`,
     withPassword: 'mit Passwort',
     copyLink: 'Link kopieren',
@@ -187,7 +271,7 @@ export const de: Messages = {
     forget: 'Aus der Liste entfernen',
     forgotten: 'Aus der Liste entfernt.',
     forgetEnded: (count) => `${plural(count, 'Den beendeten Eintrag', 'beendete Einträge')} aus der Liste entfernen`,
-    move: 'Die Liste mitnehmen',
+    move: 'Diese Liste übertragen',
     moveAbout:
       'Als Datei, die nur eine Passphrase öffnet: in einen anderen Browser, oder als Sicherung. Wer sie öffnet, kann lesen und löschen, was Sie gesendet haben.',
     export: 'Liste exportieren',
@@ -213,13 +297,10 @@ export const de: Messages = {
     wordCount: (count) => `${count} Wörter (englisch)`,
     length: (count) => `${count} Zeichen`,
     symbols: 'Mit Sonderzeichen',
-    entropy: (bits) => `${bits} Bit: eines von 2 hoch ${bits}, jedes gleich wahrscheinlich.`,
     again: 'Ein anderes',
-    weak: 'Schwach:',
-    fair: 'Mäßig:',
-    strong: 'Stark:',
-    exactBits: (bits) => `durch Zufall entstanden, ${bits} Bit.`,
-    aboutBits: (bits) => `etwa ${bits} Bit zu erraten, wenn man nichts über Sie weiß.`,
+    weak: 'Leicht zu erraten',
+    fair: 'Schwer zu erraten',
+    strong: 'Sehr schwer zu erraten',
   },
 
   notes: {
@@ -230,7 +311,7 @@ export const de: Messages = {
     keyType: 'Art des Schlüssels',
     fingerprint: 'Fingerabdruck',
     publicLine: 'Öffentlicher Schlüssel, für authorized_keys',
-    showKey: 'Privaten Schlüssel zeigen',
+    showKey: 'Privaten Schlüssel anzeigen',
     hideKey: 'Privaten Schlüssel verbergen',
     copyPrivate: 'Privaten Schlüssel kopieren',
     copyPublic: 'Öffentlichen Schlüssel kopieren',
@@ -244,9 +325,44 @@ export const de: Messages = {
 
   archive: {
     toFolder: 'In einen Ordner entpacken',
-    saved: (count) => `${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, ganz und unverändert.`,
+    saved: (count) => `${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, überprüft.`,
     broken: (count) =>
-      `${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, ganz und unverändert; die anderen nicht.`,
+      `${plural(count, 'Eine Datei liegt', 'Dateien liegen')} im Ordner, überprüft; die anderen nicht.`,
+  },
+
+  trouble: {
+    network: 'Verbindung unterbrochen. Es geht weiter, sobald das Netz wieder da ist …',
+    away: 'Der Dienst ist gerade nicht erreichbar. Neuer Versuch …',
+  },
+
+  previews: {
+    preview: 'Vorschau',
+    previewOf: (name) => `Vorschau von ${name}`,
+    save: 'Speichern',
+    saveOf: (name) => `${name} speichern`,
+    close: 'Schließen',
+    spends: (seconds) =>
+      `Die erste Datei, die Sie ansehen oder einzeln speichern, verbraucht einen Download. Alle anderen sind dann darin enthalten, für ${formatDuration(seconds, 'de')}.`,
+    spendsOne: (seconds) =>
+      `Auch eine Vorschau verbraucht einen Download. Das Speichern ist dann darin enthalten, für ${formatDuration(seconds, 'de')}.`,
+    included: (until) =>
+      `Ein Download ist verbraucht. Alles hier ist darin enthalten, mindestens bis ${formatMoment(until, 'de')} und solange diese Seite offen ist.`,
+    over: 'Was in diesem Download enthalten war, ist vorbei. Die nächste Datei verbraucht einen weiteren.',
+    saved: (name) => `„${name}“ ist gespeichert und überprüft.`,
+    firstPart: (shown, size) => `Das ist der erste Teil: ${bytes(shown)} von ${bytes(size)}.`,
+    whyNot: {
+      unshowable:
+        'Sie lässt sich hier nicht anzeigen: Sie ist beschädigt, zu groß oder nicht das, was ihr Name sagt. Speichern lässt sie sich trotzdem.',
+      protected:
+        'Sie hat ein eigenes Passwort und lässt sich hier nicht anzeigen. Speichern Sie sie und öffnen Sie sie mit einem anderen Programm.',
+      'no-viewer': 'Was zum Anzeigen nötig ist, ließ sich nicht laden. Speichern lässt sie sich trotzdem.',
+    },
+    opening: 'Wird geöffnet …',
+    page: (number, count) => `Seite ${number} von ${count}`,
+    pageOf: (number, name) => `Seite ${number} von ${name}`,
+    pageBefore: 'Vorige Seite',
+    pageAfter: 'Nächste Seite',
+    brokenPage: 'Diese Seite lässt sich nicht anzeigen. Speichern lässt sich die Datei trotzdem.',
   },
 
   speed: (bytesPerSec) => `${bytes(bytesPerSec)}/s`,
@@ -254,20 +370,36 @@ export const de: Messages = {
   percent: (share) => new Intl.NumberFormat('de', { style: 'percent' }).format(share),
 
   problems: {
-    'not-found': ['Hier ist nichts', 'Der Link führt zu nichts: Es wurde gelöscht oder ist längst vergangen.'],
-    expired: ['Zu spät', 'Die Zeit, die erlaubt war, ist vorbei. Bitten Sie darum, es noch einmal zu senden.'],
+    'missing-page': [
+      'Diese Seite gibt es nicht',
+      'Vielleicht fehlt ein Teil der Adresse. Den Link zu einer Datei oder Notiz kopiert man am besten als Ganzes.',
+    ],
+    'not-found': ['Hier ist nichts', 'Es wurde gelöscht oder ist längst abgelaufen.'],
+    expired: ['Dieser Link ist abgelaufen', 'Bitten Sie darum, es noch einmal zu senden.'],
     'used-up': [
-      'Aufgebraucht',
+      'Dieser Link ist aufgebraucht',
       'Es wurde so oft geöffnet, wie erlaubt war. Bitten Sie darum, es noch einmal zu senden.',
     ],
     'wrong-password': ['Falsches Passwort', 'Das ist nicht das Passwort.'],
     'password-needed': ['Passwort nötig', 'Es ist mit einem Passwort geschützt.'],
+    'weak-password-algo': [
+      'Ein leicht zu erratendes Passwort',
+      'Das Passwort verwendet PBKDF2; damit können andere es viel schneller erraten als sonst. Geben Sie es nur ein, wenn der Absender sagt, dass er das so gewählt hat.',
+    ],
+    'damaged-link': [
+      'Dieser Link ist unvollständig oder wurde verändert',
+      'Kopieren Sie den ganzen Link noch einmal, bis zum letzten Zeichen, und geben Sie ihn hier ein.',
+    ],
     'wrong-token': [
-      'Der Schlüssel passt nicht',
+      'Der Schlüssel ist falsch',
       'Der Teil des Links hinter dem # ist nicht der richtige. Kopieren Sie den ganzen Link noch einmal.',
     ],
     'rate-limited': ['Zu viele Anfragen', 'Aus Ihrem Netz kamen zu viele Anfragen. Warten Sie ein wenig.'],
     'too-large': ['Zu groß', 'Es ist größer, als der Dienst annimmt.'],
+    'too-many-files': [
+      'Zu viele Dateien',
+      'Ihre Namen sind zusammen zu lang für eine Sendung. Packen Sie die Dateien vorher in ein Archiv.',
+    ],
     'invalid-request': [
       'Nicht angenommen',
       'Der Dienst nimmt das nicht an. Laden Sie die Seite neu und versuchen Sie es wieder.',
@@ -282,12 +414,32 @@ export const de: Messages = {
     ],
     'service-full': ['Kein Platz mehr', 'Der Dienst hat im Moment keinen Platz für so viel.'],
     network: ['Keine Verbindung', 'Der Dienst ist nicht zu erreichen. Prüfen Sie Ihre Verbindung.'],
+    'bad-answer': [
+      'Keine Antwort von Mayfly',
+      'Was unter dieser Adresse antwortet, antwortet nicht wie Mayfly. Fragen Sie, wer den Dienst betreibt.',
+    ],
     unconfirmed: ['Die Antwort kam nicht an', 'Ob eine Ansicht verbraucht wurde, ist nicht bekannt.'],
     tampered: [
-      'Dem ist nicht zu trauen',
-      'Was ankam, ist nicht, was gesendet wurde: Es wurde unterwegs verändert oder abgeschnitten, oder der Schlüssel passt nicht. Nichts davon wurde behalten.',
+      'Nicht vertrauenswürdig',
+      'Was ankam, ist nicht, was gesendet wurde: Es wurde unterwegs verändert oder abgeschnitten, oder der Schlüssel passt nicht. Nichts davon wurde gespeichert.',
+    ],
+    'newer-format': [
+      'Von einem neueren Mayfly',
+      'Es wurde mit einer neueren Version von Mayfly gesendet. Laden Sie die Seite neu, oder bitten Sie den Betreiber um eine neue Version.',
+    ],
+    'upload-ended': [
+      'Zu spät zum Fortsetzen',
+      'Das wurde nicht rechtzeitig zu Ende gesendet. Senden Sie es noch einmal.',
+    ],
+    'download-ended': [
+      'Zu spät zum Fortsetzen',
+      'Dieser Download wurde nicht rechtzeitig zu Ende geladen. Ein neuer zählt als weiterer Download.',
     ],
     'not-finished': ['Noch nicht fertig', 'Es ist noch nicht fertig gesendet. Versuchen Sie es in einer Weile wieder.'],
+    'never-complete': [
+      'Es kam nichts an',
+      'Das Senden wurde vor dem Ende abgebrochen. Bitten Sie darum, es noch einmal zu senden.',
+    ],
     'bad-source': [
       'Eine Datei war nicht zu lesen',
       'Eine Datei wurde verändert, verschoben oder entfernt, während sie gelesen wurde. Wählen Sie sie noch einmal.',
@@ -298,9 +450,12 @@ export const de: Messages = {
       'Dort, wo es gespeichert werden sollte, ist nicht genug Platz. Schaffen Sie Platz, oder öffnen Sie den Link auf einem anderen Gerät.',
     ],
     aborted: ['Abgebrochen', 'Abgebrochen.'],
-    unknown: ['Etwas ging schief', 'Das sollte nicht geschehen. Laden Sie die Seite neu und versuchen Sie es wieder.'],
+    unknown: [
+      'Etwas ging schief',
+      'Das hätte nicht passieren dürfen. Laden Sie die Seite neu und versuchen Sie es wieder.',
+    ],
   },
   repeatFor: (seconds) =>
-    `Sie können es noch etwa ${formatAbout(seconds, 'de')} lang wieder versuchen; das verbraucht keine weitere Ansicht.`,
+    `Sie können es noch etwa ${formatAbout(seconds, 'de')} lang noch einmal versuchen; das verbraucht keine weitere Ansicht.`,
   waitFor: (seconds) => `Versuchen Sie es wieder in ${formatAbout(seconds, 'de')}.`,
 };

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: all that a person reads, in one place for whoever translates it
 import { formatBytes } from '../format/bytes.ts';
 import { formatAbout, formatDuration, formatMoment, formatUntil } from '../format/times.ts';
 
@@ -14,12 +15,14 @@ export const en = {
 
   frame: {
     slogan: 'Encrypted here. Gone soon.',
-    skip: 'To the content',
+    skip: 'Skip to the content',
     send: 'Send',
     uploads: 'My uploads',
     language: 'Language',
     how: 'Everything is encrypted in your browser. The key is in the link, after the #, and is never sent to the server.',
-    api: 'For programs',
+    api: 'API',
+    start: 'Send files or a note',
+    links: { privacy: 'Privacy', imprint: 'Legal notice', report: 'Report abuse' },
   },
 
   send: {
@@ -28,7 +31,7 @@ export const en = {
     note: 'Note',
     kind: 'What to send',
     drop: 'Drop files or folders here',
-    dropNow: 'Let go to add them',
+    dropNow: 'Drop to add',
     orPaste: 'or paste them, or',
     pickFiles: 'Choose files',
     pickFolder: 'Choose a folder',
@@ -39,16 +42,18 @@ export const en = {
     remove: (name: string) => `Remove ${name}`,
     clear: 'Remove all',
     reading: 'Reading the folder …',
-    expires: 'Gone after',
+    expires: 'Expires after',
     downloads: 'Downloads',
     downloadCount: (count: number) => plural(count, '1 download', 'downloads'),
     views: 'Views',
-    viewCount: (count: number) => plural(count, '1 view, then it is burnt', 'views'),
+    viewCount: (count: number) => plural(count, 'Once, then deleted', 'views'),
     password: 'Password',
     optional: 'optional',
-    passwordHint: 'Whoever opens the link needs it, too. Tell it to them in another way than the link.',
+    passwordHint: 'Whoever opens the link needs it too. Do not send it the same way as the link.',
     showPassword: 'Show',
     hidePassword: 'Hide',
+    announce: 'Share the link before the upload is done',
+    announceHint: 'Anyone who opens it early sees the progress and can wait.',
     go: 'Encrypt and send',
     goNote: 'Encrypt and make a link',
     noteType: 'Kind of note',
@@ -61,10 +66,34 @@ export const en = {
     sending: 'Sending',
     finishing: 'Finishing …',
     keepOpen: 'Keep this page open until it is done.',
-    waiting: 'Stopped on the way',
+    waiting: 'Upload interrupted',
     again: 'Try again',
     cancel: 'Cancel',
     stopped: 'Stopped. Nothing was kept on the server.',
+  },
+
+  early: {
+    title: 'You can already share the link',
+    about: 'Anyone who opens it now sees the progress and can wait.',
+    lost: 'If you have already shared the link, it will not work.',
+    pending: 'If you have already shared the link, it will work once everything has been sent.',
+  },
+
+  unfinished: {
+    title: 'This upload was interrupted',
+    stored: (share: number) =>
+      `${new Intl.NumberFormat('en', { style: 'percent' }).format(share)} of it has been sent.`,
+    until: (timestamp: string) => `It can be continued until ${formatMoment(timestamp, 'en')}.`,
+    continue: 'Continue',
+    discard: 'Discard',
+    chooseAgain: (count: number) => `To continue, choose the same ${count === 1 ? 'file' : 'files'} again.`,
+    pick: 'Choose again',
+    missing: (name: string) => `To continue, choose “${name}” again.`,
+    changed: (name: string) => `“${name}” has changed since then, so it has to be sent again from the start.`,
+    anew: 'Start over',
+    passwordAgain: 'It was protected by a password. Enter one again.',
+    over: 'It was not finished in time. Send it again.',
+    remove: 'Remove',
   },
 
   limits: {
@@ -72,45 +101,48 @@ export const en = {
       `This is ${bytes(size)} when encrypted; at most ${bytes(most)} can be sent at once. Remove some files.`,
     tooLargeOne: (name: string, size: number, most: number) =>
       `“${name}” is ${bytes(size)} when encrypted; at most ${bytes(most)} can be sent.`,
-    tooMany: (count: number, most: number) =>
-      `These are ${count} files; at most ${most} can be sent at once. Put them into an archive first, or send fewer.`,
+    tooMany: (count: number) =>
+      `Together, the names of these ${count} files are too long for one upload. Put them in an archive first, or send fewer.`,
     noteTooLong: (size: number, most: number) =>
-      `The note is ${bytes(size)}; at most ${bytes(most)} are possible. Send it as a file instead.`,
-    emptyFolder: 'There was no file in it.',
+      `The note is ${bytes(size)}; the limit is ${bytes(most)}. Send it as a file instead.`,
+    emptyFolder: 'There were no files in it.',
   },
 
   done: {
     title: 'Here is your link',
-    noteTitle: 'Here is the link of your note',
+    noteTitle: 'Here is the link to your note',
+    views: (count: number) => plural(count, '1 view', 'views'),
     facts: (uses: string, until: string) => `Good for ${uses}, until ${until}.`,
     link: 'Link',
     copy: 'Copy link',
     copied: 'Copied',
+    copyPassword: 'Copy password',
+    passwordHint: 'Send it another way than the link. It is shown nowhere else afterwards.',
     cannotCopy: 'Copying is not allowed here: select the text instead.',
     share: 'Share …',
     shareText: 'Something for you, encrypted:',
     qr: 'QR code',
-    qrHint: 'The code holds the whole link with its key: whoever photographs it can open it.',
+    qrHint: 'The code holds the whole link with its key: anyone who photographs it can open it.',
     separate: 'Link and key separately',
-    separateHint: 'Send both in different ways, such as mail and phone. Neither opens anything by itself.',
+    separateHint: 'Send them in different ways, such as by email and by phone. Neither opens anything by itself.',
     linkOnly: 'Link without the key',
     keyOnly: 'Key',
     copyLinkOnly: 'Copy link without key',
     copyKey: 'Copy key',
     delete: 'Delete it now',
-    sureDelete: 'Delete for everybody?',
+    sureDelete: 'Delete it for everyone?',
     yesDelete: 'Yes, delete',
     keep: 'Keep',
-    deleted: 'Deleted. The link opens nothing any more.',
+    deleted: 'Deleted. The link no longer opens anything.',
     another: 'Send something else',
     hasPassword: 'The password is needed as well. It is not in the link.',
   },
 
   receive: {
-    loading: 'Looking …',
-    fileTitle: 'Somebody has sent you a file',
-    filesTitle: (count: number) => `Somebody has sent you ${count} files`,
-    noteTitle: 'Somebody has left you a note',
+    loading: 'Loading …',
+    fileTitle: 'Somebody sent you a file',
+    filesTitle: (count: number) => `Somebody sent you ${count} files`,
+    noteTitle: 'Somebody left you a note',
     keyTitle: 'The key is missing',
     keyHint:
       'This link came without its key, the part after the #. If you were given the key in another way, enter it here.',
@@ -128,7 +160,7 @@ export const en = {
     readSpends: 'This uses one view.',
     reading: 'Reading …',
     readingAgain: 'The answer did not arrive. Trying again …',
-    readBurns: 'It can be read this once, then it is gone.',
+    readBurns: 'It can be read once, then it is deleted.',
     archiveHint: 'They come as one zip archive.',
     files: 'Files in it',
     filesMore: (count: number) => `and ${count} more`,
@@ -136,16 +168,17 @@ export const en = {
     unlock: 'Unlock',
     unlocking: 'Checking …',
     wrongPassword: 'That is not the password. Nothing was used up; try again.',
+    enterAllTheSame: 'Enter it all the same',
     locked: (seconds: number | undefined) =>
       seconds
-        ? `Too many wrong tries from here. Try again in ${formatAbout(seconds, 'en')}.`
-        : 'Too many wrong tries from here. Try again later.',
+        ? `Too many wrong attempts from here. Try again in ${formatAbout(seconds, 'en')}.`
+        : 'Too many wrong attempts from here. Try again later.',
     receiving: 'Receiving and decrypting',
-    verifying: 'Checking the end …',
+    verifying: 'Verifying …',
     needsRoom: (size: number) =>
       `This browser keeps the whole file in its own storage before it saves it: ${bytes(size)} must be free there.`,
-    done: 'Saved, whole and unchanged',
-    doneWhere: (name: string) => `“${name}” is where your browser keeps downloads, or where you said.`,
+    done: 'Downloaded and verified',
+    doneWhere: (name: string) => `“${name}” is where your browser keeps downloads, or where you chose to save it.`,
     saveAgain: 'Save again',
     spentBurnt: 'This was the last view. Nobody can read the note any more, and the server erases it shortly.',
     spentLeft: (left: number) => plural(left, 'It can be read one more time.', 'views are left.'),
@@ -156,15 +189,41 @@ export const en = {
     failedTitle: 'The download failed',
     nothingSaved: 'Nothing was saved.',
     again: 'Try again',
+    cancelKeeps: (seconds: number) => `If you cancel, you can continue within ${formatDuration(seconds, 'en')}.`,
+    cancelSpends: 'If you cancel, this download is used up.',
+    elsewhereTitle: 'Already downloading',
+    elsewhere: 'It is being downloaded in another tab of this browser.',
+  },
+
+  continuing: {
+    title: 'This download was interrupted',
+    stopped: (seconds: number) => `Stopped. You can continue within ${formatDuration(seconds, 'en')}.`,
+    stored: (share: number) =>
+      `${new Intl.NumberFormat('en', { style: 'percent' }).format(share)} of it is kept in this browser.`,
+    anew: 'It has to start over.',
+    until: (timestamp: string) => `Until ${formatMoment(timestamp, 'en')}, this does not use another download.`,
+    continue: 'Continue',
+    startAgain: 'Start again',
+    discard: 'Discard',
+    sureDiscard: 'Discard it? Getting it later would use another download.',
+    yesDiscard: 'Yes, discard',
+  },
+
+  arrival: {
+    title: 'Something is being sent to you',
+    label: 'Sent so far',
+    wait: 'Leave this page open: it continues by itself once everything has arrived.',
+    soFar: (count: number) => bytes(count),
+    until: (timestamp: string) => `Its sender has until ${formatMoment(timestamp, 'en')} to finish.`,
   },
 
   uploads: {
     title: 'My uploads',
-    about: 'What was sent from this browser. The list is kept here only; the service does not know who sent what.',
-    empty: 'Nothing was sent from this browser yet, or its list was cleared.',
+    about: 'What was sent from this browser. The list is kept only here; the service does not know who sent what.',
+    empty: 'Nothing has been sent from this browser yet, or its list was cleared.',
     notKept:
-      'This browser gives no storage to this page. The list ends when the page is closed: export it, or keep your links.',
-    asking: 'Asking …',
+      'This browser does not let the page store anything. The list is lost when the page is closed: export it, or keep your links.',
+    asking: 'Checking …',
     downloads: (used: number, max: number, until: string) =>
       `Downloaded ${used} of ${plural(max, '1 time', 'times')}, ends ${until}`,
     views: (used: number, max: number, until: string) =>
@@ -174,13 +233,37 @@ export const en = {
       'used-up': 'Used up',
       gone: 'Deleted',
       elsewhere: 'On another service: open its link to see more',
-      unknown: 'The service did not say; this page asks again soon',
+      unknown: 'The service did not answer; this page will ask again soon',
     },
+    expiredAfter: (used: number, max: number) => `Expired, used ${used} of ${plural(max, '1 time', 'times')}`,
+    uses: 'When it was used',
+    arrivedWhole: (whole: number, of: number) => `${whole} of ${of} arrived whole, as far as the service can tell.`,
+    change: 'Change',
+    endsAfter: 'Ends',
+    fromNow: (duration: string) => `${duration} from now`,
+    asItIs: 'No change',
+    changeNow: 'Save changes',
+    endNow: 'End now',
+    dontChange: 'Cancel',
+    changed: 'Changed.',
+    notChanged: 'The service did not change it. Try again.',
+    tell: { upload: 'Tell me when it is downloaded', note: 'Tell me when it is read' },
+    told: 'This browser will tell you, even when this page is closed.',
+    notTold: 'You will not be told any more.',
+    tellingAbout:
+      'If you want to be told of a use, the message comes through the push service of your browser’s maker. It learns that something of this service was used, and when, but not what.',
+    tellingForbidden:
+      'Notifications from this page are not allowed. The browser’s settings for this site can change that.',
+    tellingFailed: 'That did not work. Try again.',
+    noticeTitle: {
+      upload: (name?: string) => (name ? `“${name}” was downloaded` : 'Your upload was downloaded'),
+      note: () => 'Your note was read',
+    } as Record<'upload' | 'note', (name?: string) => string>,
     sentAt: (moment: string) => `sent ${moment}`,
     withPassword: 'with a password',
     copyLink: 'Copy link',
     delete: 'Delete',
-    sure: 'Delete it for everybody?',
+    sure: 'Delete it for everyone?',
     deleteNow: 'Delete now',
     keep: 'Keep it',
     deleted: 'Deleted from the service and from this list.',
@@ -188,13 +271,13 @@ export const en = {
     forget: 'Remove from the list',
     forgotten: 'Removed from the list.',
     forgetEnded: (count: number) => `Remove ${plural(count, 'the ended one', 'ended ones')} from the list`,
-    move: 'Take the list along',
+    move: 'Move this list',
     moveAbout:
-      'As a file that only a passphrase opens, to another browser or as a safe copy. Whoever opens it can read and delete what you sent.',
+      'As a file that only a passphrase opens, for another browser or as a backup. Whoever opens it can read and delete what you sent.',
     export: 'Export the list',
     exportNow: 'Encrypt and save',
     exported: (count: number) => `Saved: ${plural(count, 'one entry', 'entries')}.`,
-    exportFailed: 'The file could not be made.',
+    exportFailed: 'The file could not be created.',
     import: 'Import a list',
     importNow: 'Decrypt and add',
     imported: (added: number, known: number) => `${added} added, ${known} already in the list.`,
@@ -214,13 +297,10 @@ export const en = {
     wordCount: (count: number) => `${count} words`,
     length: (count: number) => `${count} characters`,
     symbols: 'With symbols',
-    entropy: (bits: number) => `${bits} bits: one of 2 to the power of ${bits}, each equally likely.`,
     again: 'Another one',
-    weak: 'Weak:',
-    fair: 'Fair:',
-    strong: 'Strong:',
-    exactBits: (bits: number) => `made by chance, ${bits} bits.`,
-    aboutBits: (bits: number) => `about ${bits} bits to guess, if nothing is known about you.`,
+    weak: 'Easy to guess',
+    fair: 'Hard to guess',
+    strong: 'Very hard to guess',
   },
 
   notes: {
@@ -244,9 +324,44 @@ export const en = {
 
   archive: {
     toFolder: 'Unpack into a folder',
-    saved: (count: number) => `${plural(count, 'One file is', 'files are')} in the folder, whole and unchanged.`,
+    saved: (count: number) => `${plural(count, 'One file is', 'files are')} in the folder, verified.`,
     broken: (count: number) =>
-      `${plural(count, 'One file is', 'files are')} in the folder, whole and unchanged; the others are not.`,
+      `${plural(count, 'One file is', 'files are')} in the folder, verified; the others are not.`,
+  },
+
+  /** Why a transfer waits that goes on by itself. */
+  trouble: {
+    network: 'Connection lost. Waiting for the network …',
+    away: 'The service is not available at the moment. Trying again …',
+  },
+
+  previews: {
+    preview: 'Preview',
+    previewOf: (name: string) => `Preview ${name}`,
+    save: 'Save',
+    saveOf: (name: string) => `Save ${name}`,
+    close: 'Close',
+    spends: (seconds: number) =>
+      `The first file that you preview or save by itself uses one download. All the others are then included for ${formatDuration(seconds, 'en')}.`,
+    spendsOne: (seconds: number) =>
+      `A preview uses one download, too. Saving is then included for ${formatDuration(seconds, 'en')}.`,
+    included: (until: string) =>
+      `One download has been used. Everything here is included in it at least until ${formatMoment(until, 'en')}, as long as this page is open.`,
+    over: 'What was included in that download is over. The next file uses another one.',
+    saved: (name: string) => `“${name}” has been saved and verified.`,
+    firstPart: (shown: number, size: number) => `This is its first part: ${bytes(shown)} of ${bytes(size)}.`,
+    whyNot: {
+      unshowable:
+        'It cannot be shown here: it is damaged, too large, or not what its name says. You can still save it.',
+      protected: 'It has a password of its own, so it cannot be shown here. Save it, and open it with another program.',
+      'no-viewer': 'The viewer could not be loaded. You can still save the file.',
+    },
+    opening: 'Opening …',
+    page: (number: number, count: number) => `Page ${number} of ${count}`,
+    pageOf: (number: number, name: string) => `Page ${number} of ${name}`,
+    pageBefore: 'Previous page',
+    pageAfter: 'Next page',
+    brokenPage: 'This page cannot be shown. You can still save the file.',
   },
 
   speed: (bytesPerSec: number) => `${bytes(bytesPerSec)}/s`,
@@ -255,45 +370,78 @@ export const en = {
 
   /** One plain sentence for everything that can go wrong, and its short title. */
   problems: {
-    'not-found': ['There is nothing here', 'The link leads to nothing: it was deleted by its sender, or is long gone.'],
-    expired: ['Too late', 'The time that its sender allowed is over. Ask them to send it again.'],
-    'used-up': ['All used up', 'It was opened as often as its sender allowed. Ask them to send it again.'],
+    'missing-page': [
+      'There is no such page',
+      'Perhaps a part of the address got lost. The link to a file or a note is best copied whole.',
+    ],
+    'not-found': ['There is nothing here', 'Its sender has deleted it, or it expired long ago.'],
+    expired: ['This link has expired', 'Ask its sender to send it again.'],
+    'used-up': [
+      'This link has been used up',
+      'It was opened as often as its sender allowed. Ask them to send it again.',
+    ],
     'wrong-password': ['Wrong password', 'That is not the password.'],
     'password-needed': ['Password needed', 'It is protected by a password.'],
+    'weak-password-algo': [
+      'An easily guessed password',
+      'Its password uses PBKDF2, with which others can guess it far faster than usual. Enter it only if the sender tells you that they chose this.',
+    ],
+    'damaged-link': [
+      'This link is incomplete or was changed',
+      'Copy the whole link again, to its last character, and enter it here.',
+    ],
     'wrong-token': [
-      'The key does not fit',
+      'The key is wrong',
       'The part of the link after the # is not the right one. Copy the whole link again.',
     ],
-    'rate-limited': ['Too many requests', 'The service has had too many requests from your network. Wait a little.'],
+    'rate-limited': ['Too many requests', 'Too many requests have come from your network. Wait a moment.'],
     'too-large': ['Too large', 'It is larger than the service accepts.'],
+    'too-many-files': [
+      'Too many files',
+      'Together, their names are too long for one upload. Put the files in an archive first.',
+    ],
     'invalid-request': ['Not accepted', 'The service does not accept this. Reload the page and try again.'],
     'invalid-link': [
       'The link is not complete',
       'A part of the link is missing, perhaps the end after the #. Copy the whole link again.',
     ],
     unavailable: ['Not available', 'The service is not available at the moment. Try again in a while.'],
-    'service-full': ['No room left', 'The service has no room for so much at the moment.'],
+    'service-full': ['No room left', 'The service has no room for this at the moment.'],
     network: ['No connection', 'The service cannot be reached. Check your connection.'],
-    unconfirmed: ['The answer did not arrive', 'Whether the view was used is not known.'],
+    'bad-answer': [
+      'Not an answer from Mayfly',
+      'What answers at this address does not answer as Mayfly does. Ask whoever runs it.',
+    ],
+    unconfirmed: ['The answer did not arrive', 'It is not known whether the view was used.'],
     tampered: [
-      'It cannot be trusted',
-      'What came is not what was sent: it was changed or cut short on its way, or the key does not fit. Nothing of it was kept.',
+      'Cannot be trusted',
+      'What arrived is not what was sent: it was changed or cut short on the way, or the key does not fit. Nothing of it was kept.',
+    ],
+    'newer-format': [
+      'From a newer Mayfly',
+      'It was sent with a newer version of Mayfly. Reload the page, or ask whoever runs it for an update.',
+    ],
+    'upload-ended': ['Too late to continue', 'This upload was not finished in time. Send it again.'],
+    'download-ended': [
+      'Too late to continue',
+      'This download was not finished in time. A new one counts as another download.',
     ],
     'not-finished': ['Not finished', 'Its sender has not finished sending it. Try again in a while.'],
+    'never-complete': ['It was not sent', 'Its sender stopped before it was complete. Ask them to send it again.'],
     'bad-source': [
       'A file could not be read',
       'A file was changed, moved or removed while it was read. Choose it again.',
     ],
-    'insecure-context': ['Not over HTTPS', 'Encryption works only on pages that come over HTTPS.'],
+    'insecure-context': ['Not over HTTPS', 'Encryption works only on pages that are served over HTTPS.'],
     'no-room': [
       'Not enough room',
-      'There is not enough room for it where it was to be saved. Make some, or open the link on another device.',
+      'There is not enough room to save it. Free some space, or open the link on another device.',
     ],
     aborted: ['Stopped', 'Stopped.'],
-    unknown: ['Something went wrong', 'That was not supposed to happen. Reload the page and try again.'],
+    unknown: ['Something went wrong', 'That should not have happened. Reload the page and try again.'],
   } as Record<string, readonly [string, string]>,
   repeatFor: (seconds: number) =>
-    `You can try again for about ${formatAbout(seconds, 'en')}; that uses no further view.`,
+    `You can try again for about ${formatAbout(seconds, 'en')}; that does not use another view.`,
   waitFor: (seconds: number) => `Try again in ${formatAbout(seconds, 'en')}.`,
 };
 

@@ -1,4 +1,5 @@
-import { itemKey, readSentItem, type SentItem } from './sent-item.ts';
+import { openDatabase, readAll, readIndexedDb, write } from '../browser-database.ts';
+import { itemKey, readSentItem } from './sent-item.ts';
 import { memorySentList, newestFirst, type SentList } from './sent-list.ts';
 
 const DATABASE = 'mayfly-sent';
@@ -7,18 +8,9 @@ const STORE = 'items';
 /** The list in this browser's IndexedDB; one in memory when the browser does not let it be opened or written to. */
 export async function openSentList(databases: IDBFactory | undefined = readIndexedDb()): Promise<SentList> {
   try {
-    if (!databases) return memorySentList();
-    return withFallback(await openDatabase(databases));
+    return withFallback(await openDatabase(databases, DATABASE, STORE));
   } catch {
     return memorySentList(); // storage is forbidden here, and `isKept` says so
-  }
-}
-
-function readIndexedDb(): IDBFactory | undefined {
-  try {
-    return globalThis.indexedDB;
-  } catch {
-    return undefined; // some browsers throw when a page without storage only asks
   }
 }
 
@@ -34,46 +26,20 @@ function withFallback(database: IDBDatabase): SentList {
       return isKept;
     },
     async all() {
-      const saved = await readAll(database).catch(fail);
-      return newestFirst([...(saved ?? []), ...(await unsaved.all())]);
+      const saved = (await readAll(database, STORE).catch(fail)) ?? [];
+      const items = saved.map(readSentItem).filter((item) => item !== undefined);
+      return newestFirst([...items, ...(await unsaved.all())]);
     },
     async put(item) {
-      await write(database, (store) => store.put(item, itemKey(item))).catch(() => {
+      // On the disk before the link is shown: what the list has lost cannot be deleted any more.
+      await write(database, STORE, (store) => store.put(item, itemKey(item))).catch(() => {
         fail();
         return unsaved.put(item);
       });
     },
     async forget(item) {
       await unsaved.forget(item);
-      await write(database, (store) => store.delete(itemKey(item))).catch(fail);
+      await write(database, STORE, (store) => store.delete(itemKey(item))).catch(fail);
     },
   };
-}
-
-function openDatabase(databases: IDBFactory): Promise<IDBDatabase> {
-  const request = databases.open(DATABASE, 1);
-  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-  return new Promise((resolve, reject) => {
-    request.onerror = () => reject(request.error);
-    request.onsuccess = () => resolve(request.result);
-  });
-}
-
-async function readAll(database: IDBDatabase): Promise<SentItem[]> {
-  const request = database.transaction(STORE).objectStore(STORE).getAll();
-  const values = await new Promise<unknown[]>((resolve, reject) => {
-    request.onerror = () => reject(request.error);
-    request.onsuccess = () => resolve(request.result);
-  });
-  return values.map(readSentItem).filter((item) => item !== undefined);
-}
-
-/** Waits until the change is on the disk: a link that the list has lost cannot be deleted any more. */
-async function write(database: IDBDatabase, change: (store: IDBObjectStore) => IDBRequest): Promise<void> {
-  const transaction = database.transaction(STORE, 'readwrite', { durability: 'strict' });
-  change(transaction.objectStore(STORE));
-  await new Promise<void>((resolve, reject) => {
-    transaction.onabort = () => reject(transaction.error);
-    transaction.oncomplete = () => resolve();
-  });
 }

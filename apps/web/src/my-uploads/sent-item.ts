@@ -1,4 +1,4 @@
-import { type Kind, NOTE_CONTENT_TYPES, type NoteContentType, parseLink } from '@mayfly/client';
+import { type Kind, NOTE_CONTENT_TYPES, type NoteContentType, parseAddress } from '@mayfly/client';
 
 /** Something that was sent from this browser, with what its owner needs to find and to delete it. */
 export type SentItem = {
@@ -44,7 +44,7 @@ export function readSentItem(value: unknown): SentItem | undefined {
 function isLinkOf(link: unknown, kind: unknown, id: unknown): link is string {
   if (typeof link !== 'string') return false;
   try {
-    const parsed = parseLink(link);
+    const parsed = parseAddress(link);
     return parsed.kind === kind && parsed.id === id;
   } catch {
     return false; // it is no link

@@ -1,10 +1,15 @@
-import { type ErrorCode, type MayflyClient, MayflyError } from '@mayfly/client';
+import { type ErrorCode, type MayflyClient, MayflyError, type OwnStatus } from '@mayfly/client';
 import type { SentItem } from './sent-item.ts';
 
+/** When it was used, where the service tells its owner. */
+type Uses = Pick<OwnStatus, 'usedAt' | 'wholeCount'>;
+
 export type Status =
-  | { state: 'available'; usedCount: number; maxUses: number; expiresAt: string }
+  | { state: 'available'; usedCount: number; maxUses: number; expiresAt: string; uses?: Uses }
+  /** It was. */
+  | { state: 'expired' | 'used-up'; usedCount?: number; maxUses?: number; uses?: Uses }
   /** `gone`: deleted, or so long ago that the service has forgotten it. `elsewhere`: on another service than this page's. */
-  | { state: 'expired' | 'used-up' | 'gone' | 'elsewhere' }
+  | { state: 'gone' | 'elsewhere' }
   /** Nobody could say. */
   | { state: 'unknown'; code: ErrorCode };
 
@@ -26,20 +31,34 @@ export function askAgainAfterMs(statuses: Iterable<Status>, now = Date.now()): n
 }
 
 type Options = { signal?: AbortSignal | undefined };
-type Asks = Pick<MayflyClient, 'getUsage'>;
+/** `isOwner`: whether the service tells owners more than everybody. */
+type AskOptions = Options & { isOwner?: boolean };
+type Asks = Pick<MayflyClient, 'getUsage'> & Partial<Pick<MayflyClient, 'getOwnStatus'>>;
 
-/** Asks the service; spends nothing and sends nothing but the id. */
-export async function readStatus(client: Asks, service: string, item: SentItem, options: Options): Promise<Status> {
+export function toStatus({ state, usedCount, maxUses, expiresAt, usedAt, wholeCount }: OwnStatus): Status {
+  const uses = { usedAt, ...(wholeCount === undefined ? {} : { wholeCount }) };
+  return state === 'available' ? { state, usedCount, maxUses, expiresAt, uses } : { state, usedCount, maxUses, uses };
+}
+
+/** Asks the service; spends nothing, and sends nothing but the id, and the owner token to a service that tells owners more. */
+export async function readStatus(
+  client: Asks,
+  service: string,
+  item: SentItem,
+  { isOwner = false, ...options }: AskOptions,
+): Promise<Status> {
   if (item.service !== service) return { state: 'elsewhere' };
   try {
+    const { ownerSecret } = item;
+    if (isOwner && client.getOwnStatus) return toStatus(await client.getOwnStatus(item, { ...options, ownerSecret }));
     return { state: 'available', ...(await client.getUsage(item, options)) };
   } catch (error) {
     if (!(error instanceof MayflyError) || error.code === 'aborted') throw error;
-    return toStatus(error.code, item);
+    return whyNot(error.code, item);
   }
 }
 
-function toStatus(code: ErrorCode, { expiresAt }: SentItem): Status {
+function whyNot(code: ErrorCode, { expiresAt }: SentItem): Status {
   if (code === 'expired' || code === 'used-up') return { state: code };
   if (code !== 'not-found') return { state: 'unknown', code };
   return { state: Date.parse(expiresAt) <= Date.now() ? 'expired' : 'gone' };

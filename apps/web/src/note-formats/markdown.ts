@@ -4,7 +4,7 @@ import { type Element, isSafeAddress, TAGS, type Tag, type Tree } from './tree.t
 // CommonMark with tables and strikethrough. HTML in a note is text. Nothing is loaded: an image is a link to it.
 
 const markdown = new MarkdownIt({ html: false, linkify: true });
-// Only what has a scheme is a link: a file name such as notes.md is none.
+// Only what has a scheme is a link: a file name such as notes.md is not.
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
 export type CodeBlock = (code: string, language: string) => Tree[];

@@ -9,6 +9,8 @@ export class Opening<I extends Info> {
   link = $state.raw<string | Link>(location.href);
   info = $state.raw<I>();
   failure = $state.raw<unknown>();
+  /** What is known may be out of date. */
+  isAsking = $state(false);
   readonly hasKey = location.hash.length > 1;
 
   get isLocked(): boolean {
@@ -17,11 +19,18 @@ export class Opening<I extends Info> {
 
   async look() {
     this.failure = undefined;
+    this.isAsking = true;
     try {
-      this.info = (await call('look', { link: this.link })) as I; // the path says which of the two it is
+      this.info = await this.ask();
     } catch (error) {
       this.failure = error;
+    } finally {
+      this.isAsking = false;
     }
+  }
+
+  protected async ask(): Promise<I> {
+    return (await call('look', { link: this.link })) as I; // the path says which of the two it is
   }
 
   unlocked = (link: Link) => {

@@ -3,12 +3,13 @@ import type { FromDownload, ToDownload } from '../service-worker/messages.ts';
 import { batches } from './batches.ts';
 import type { Place } from './place.ts';
 import type { Sink } from './sink.ts';
-import { openStorageSink } from './storage-sink.ts';
+import { openStorageSink, type StoredPart } from './storage-sink.ts';
 
-export function openSink(place: Place, signal: AbortSignal): Promise<Sink> {
+/** `part` is the file in the browser's storage, if it comes to that: one that can be continued. */
+export function openSink(place: Place, signal: AbortSignal, part?: StoredPart): Promise<Sink> {
   if (place.kind === 'picked') return openPickedSink(place.handle, signal);
   if (place.kind === 'service-worker') return openServiceWorkerSink(place.port, signal);
-  return openStorageSink(signal);
+  return openStorageSink(signal, part);
 }
 
 async function openPickedSink(handle: FileSystemFileHandle, signal: AbortSignal): Promise<Sink> {

@@ -6,13 +6,15 @@ import type { ChosenFile } from '../worker/upload.ts';
 /** Why the service would not take these files, before anything is encrypted; undefined when it would. */
 export async function filesProblem(files: ChosenFile[], config: ServiceConfig): Promise<string | undefined> {
   if (files.length === 0) return undefined;
-  if (files.length > config.maxFilesPerUpload) return t.limits.tooMany(files.length, config.maxFilesPerUpload);
-  const sizeBytes = await call('measure', { files });
-  if (sizeBytes <= config.maxFileSize) return undefined;
+  const { uploadParts } = config;
+  const { maxFileSize } = uploadParts ?? config;
+  const sizeBytes = await call('measure', { files, uploadParts });
+  if (sizeBytes === undefined) return t.limits.tooMany(files.length);
+  if (sizeBytes <= maxFileSize) return undefined;
   const [only, ...others] = files;
   return only && others.length === 0
-    ? t.limits.tooLargeOne(only.name, sizeBytes, config.maxFileSize)
-    : t.limits.tooLarge(sizeBytes, config.maxFileSize);
+    ? t.limits.tooLargeOne(only.name, sizeBytes, maxFileSize)
+    : t.limits.tooLarge(sizeBytes, maxFileSize);
 }
 
 export function noteBytes(text: string): number {
@@ -23,4 +25,9 @@ export function noteBytes(text: string): number {
 export function noteProblem(text: string, config: ServiceConfig): string | undefined {
   const sizeBytes = noteBytes(text);
   return sizeBytes > config.noteMaxSize ? t.limits.noteTooLong(sizeBytes, config.noteMaxSize) : undefined;
+}
+
+/** The option nearest to the wish. */
+export function preferred(options: number[], wish: number): number {
+  return options.toSorted((one, other) => Math.abs(one - wish) - Math.abs(other - wish))[0] ?? wish;
 }

@@ -9,6 +9,17 @@ export type ToServiceWorker =
   /** Nothing but a sign of life: a browser ends a service worker that nobody speaks to. */
   | 'stay';
 
+/**
+ * Where the texts of notifications are kept, by the key that a notice bears: the page writes them, the service worker shows them. A type,
+ * since the two can share no code: a service worker that imports cannot run everywhere.
+ */
+export type NoticesDatabase = { name: 'mayfly-notices'; store: 'notices' };
+export type NoticeText = {
+  /** Whose it is: `itemKey`. */
+  item: string;
+  title: string;
+};
+
 /** From the worker to a download in the service worker, through its port. */
 export type ToDownload = { chunk: Uint8Array<ArrayBuffer> } | 'end' | 'failed';
 

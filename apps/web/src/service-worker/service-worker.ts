@@ -1,16 +1,23 @@
 import type { FromDownload, ToDownload, ToServiceWorker } from './messages.ts';
+import { showNotice } from './show-notice.ts';
 
-// Works below /handover/ only, so it controls no page and sees no request of one. It does two things that a page cannot:
-// it turns a stream into a download (GET /handover/file/<token>), and takes files that other programs share with the
-// installed app (POST /handover/share). It stores nothing.
+// Works below /handover/ only, so it controls no page and sees no request of one. It does three things that a page cannot:
+// it turns a stream into a download (GET /handover/file/<token>), takes files that other programs share with the
+// installed app (POST /handover/share), and shows notices of use when no page is open. It stores nothing.
 
 /** As much of the global scope as is used: the rest of the app is checked with a page's types. */
 type Scope = {
   addEventListener(name: 'install' | 'activate', listener: (event: ExtendableEvent) => void): void;
   addEventListener(name: 'message', listener: (event: MessageEvent<ToServiceWorker> & ExtendableEvent) => void): void;
   addEventListener(name: 'fetch', listener: (event: FetchEvent) => void): void;
+  addEventListener(name: 'push', listener: (event: PushEvent) => void): void;
+  addEventListener(name: 'notificationclick', listener: (event: NotificationEvent) => void): void;
   skipWaiting(): Promise<void>;
+  registration: Parameters<typeof showNotice>[0];
+  clients: { openWindow(url: string): Promise<unknown> };
 };
+type PushEvent = ExtendableEvent & { data: { text(): string } | null };
+type NotificationEvent = ExtendableEvent & { notification: { close(): void } };
 type ExtendableEvent = Event & { waitUntil(work: Promise<unknown>): void };
 type FetchEvent = ExtendableEvent & { request: Request; respondWith(answer: Response | Promise<Response>): void };
 
@@ -50,6 +57,13 @@ scope.addEventListener('fetch', (event) => {
     event.respondWith(downloadOf(offer));
   }
   if (what === 'share' && event.request.method === 'POST') event.respondWith(takeShared(event));
+});
+
+scope.addEventListener('push', (event) => event.waitUntil(showNotice(scope.registration, event.data?.text() ?? '')));
+
+scope.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil(scope.clients.openWindow('/uploads'));
 });
 
 /** A download whose bytes come through a port, as many as the browser asks for. */

@@ -12,7 +12,7 @@ const calls = new Map<number, Call>();
 let lastId = 0;
 let worker: Worker | undefined;
 
-type Options = {
+export type CallOptions = {
   signal?: AbortSignal | undefined;
   onEvent?: (event: TaskEvent) => void;
   /** Called with a function that makes a waiting task try its failed step again. */
@@ -21,7 +21,7 @@ type Options = {
 };
 
 /** Has the worker do something. Fails with a MayflyError, or an Error when it was nobody's intention. */
-export function call<N extends TaskName>(name: N, args: Arguments<N>, options: Options = {}): Promise<Result<N>> {
+export function call<N extends TaskName>(name: N, args: Arguments<N>, options: CallOptions = {}): Promise<Result<N>> {
   const { signal, onEvent, onStart, transfer = [] } = options;
   const id = ++lastId;
   worker ??= startWorker();

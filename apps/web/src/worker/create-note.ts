@@ -6,6 +6,7 @@ export type NoteArguments = {
   contentType: NoteContentType;
   expireSec: number;
   maxViews: number;
+  noteMaxSize: number;
   password: string | undefined;
 };
 

@@ -1,7 +1,7 @@
-import { type Link, MayflyError } from '@mayfly/client';
+import { MayflyError } from '@mayfly/client';
 import { saveToFolder } from '../archives/save-to-folder.ts';
+import { LeasedDownload, type Leasing } from './leased-download.ts';
 import type { Task } from './task.ts';
-import { throttled } from './throttle.ts';
 
 export type FolderDownload = {
   /** Paths of the files that are complete. */
@@ -12,19 +12,23 @@ export type FolderDownload = {
 
 /** Fetches, decrypts and unpacks into a folder. Each file there is whole and authentic, also when the rest failed. */
 export async function downloadToFolder(
-  { link, folder }: { link: string | Link; folder: FileSystemDirectoryHandle },
-  { client, signal, report }: Task,
+  { folder, ...leasing }: Leasing & { folder: FileSystemDirectoryHandle },
+  task: Task,
 ): Promise<FolderDownload> {
-  const onProgress = throttled((doneBytes, totalBytes) =>
-    report({ kind: 'progress', phase: 'receiving', doneBytes, totalBytes }),
-  );
+  const leased = await LeasedDownload.begin(leasing, task);
   const saved: string[] = [];
-  const { metadata, payload } = await client.download(link, { onProgress, signal });
+  let hasBegun = false;
   try {
+    const { metadata, payload } = await task.client.download(leasing.link, leased.options(task));
+    hasBegun = true;
+    await leased.hasBegun();
     await saveToFolder(folder, { metadata, payload }, (path) => saved.push(path));
+    leased.stopSaving();
+    await leased.finish();
     return { saved, failure: undefined };
   } catch (error) {
-    if (!(error instanceof MayflyError)) throw error;
+    await leased.fail(error);
+    if (!hasBegun || !(error instanceof MayflyError)) throw error;
     return { saved, failure: error.code };
   }
 }

@@ -1,11 +1,27 @@
+import type { Hooks, NewTerms } from '@mayfly/client';
 import { exportItems, importItems } from '../my-uploads/list-file.ts';
 import type { SentItem } from '../my-uploads/sent-item.ts';
-import { readStatus } from '../my-uploads/status.ts';
+import { readStatus, toStatus } from '../my-uploads/status.ts';
 import type { Task } from './task.ts';
 
+export type StatusArguments = { item: SentItem; service: string; isOwner: boolean };
+
 /** What the service knows about something that was sent. Spends nothing. */
-export function status({ item, service }: { item: SentItem; service: string }, { client, signal }: Task) {
-  return readStatus(client, service, item, { signal });
+export function status({ item, service, isOwner }: StatusArguments, { client, signal }: Task) {
+  return readStatus(client, service, item, { signal, isOwner });
+}
+
+/** Gives what was sent another end, or another number of uses. */
+export async function setTerms({ item, terms }: { item: SentItem; terms: NewTerms }, { client, signal }: Task) {
+  return toStatus(await client.setTerms(item, { ownerSecret: item.ownerSecret, signal }, terms));
+}
+
+/** Has somebody told of uses; without hooks nobody any more. */
+export async function setHooks(
+  { item, hooks }: { item: SentItem; hooks: Hooks | undefined },
+  { client, signal }: Task,
+) {
+  await client.setHooks(item, { ownerSecret: item.ownerSecret, signal }, hooks);
 }
 
 /** The list as the text of a file. Deriving the passphrase's key takes a while. */

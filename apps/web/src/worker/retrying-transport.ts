@@ -2,6 +2,7 @@ import {
   asMayflyError,
   type ErrorCode,
   fetchTransport,
+  retryAfterSec,
   type Transport,
   type TransportAnswer,
   type TransportRequest,
@@ -19,8 +20,8 @@ const PASSING: Record<number, ErrorCode> = {
 };
 
 /**
- * What makes an upload may fail on its way and is then repeated when the page says so: the encrypted payload is kept for
- * that. The client repeats a view by itself. Nothing else is ever tried again: a download counts.
+ * What makes an upload in one piece may fail on its way and is then repeated when the page says so: the encrypted payload is
+ * kept for that. The client repeats parts and views by itself. Nothing else is ever tried again: a download counts.
  */
 export function retryingTransport({ report, again }: Pick<Task, 'report' | 'again'>): Transport {
   const inner = fetchTransport();
@@ -31,8 +32,7 @@ export function retryingTransport({ report, again }: Pick<Task, 'report' | 'agai
       // The try whose answer was lost had been heard: only the owner can have set it.
       if (tries > 1 && answer?.status === 409) return accepted();
       if (answer && !code) return answer;
-      const seconds = Number(answer?.header('retry-after'));
-      report({ kind: 'trouble', code: code ?? 'network', retryAfterSec: seconds > 0 ? seconds : undefined });
+      report({ kind: 'trouble', code: code ?? 'network', retryAfterSec: answer && retryAfterSec(answer) });
       await again();
       report({ kind: 'resumed' });
     }
@@ -41,11 +41,14 @@ export function retryingTransport({ report, again }: Pick<Task, 'report' | 'agai
   return {
     async send(request) {
       const { body, signal } = request;
-      if (typeof body === 'object') {
+      if (typeof body === 'object' && 'stream' in body) {
         const content = await toBlob(body, signal);
         return untilAnswered(() => uploadWithXhr({ ...request, onSent: request.onSent, content }), signal);
       }
-      return isDescription(request) ? untilAnswered(() => inner.send(request), signal) : inner.send(request);
+      if (isDescription(request)) return untilAnswered(() => inner.send(request), signal);
+      return isQuestion(request)
+        ? withinLimit((limited) => inner.send({ ...request, signal: limited }), signal)
+        : inner.send(request);
     },
   };
 }
@@ -64,6 +67,26 @@ async function attempt(send: () => Promise<TransportAnswer>, signal: AbortSignal
 /** The second step of an upload. Contract: POST /api/meta/<id>. */
 function isDescription({ method, url }: TransportRequest): boolean {
   return method === 'POST' && /\/api\/meta\/[^/]+$/.test(url);
+}
+
+/** Which parts are stored, the completion of an upload, how far it is, and what it is: answered soon, and asked for again. */
+function isQuestion({ method, url }: TransportRequest): boolean {
+  return (
+    /\/api\/((arrival|info)\/[^/]+|lease\/[^/]+\/info|parts\/[^/]+(\/complete)?)$/.test(url) && method !== 'DELETE'
+  );
+}
+
+/** Longer than the service takes for any of these. A connection that has gone silent would be waited for until it is known to be lost. */
+const LIMIT_MS = 60_000;
+
+async function withinLimit(send: (signal: AbortSignal) => Promise<TransportAnswer>, signal: AbortSignal | undefined) {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), LIMIT_MS);
+  try {
+    return await send(AbortSignal.any(signal ? [signal, limit.signal] : [limit.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function accepted(): TransportAnswer {

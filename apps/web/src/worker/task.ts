@@ -1,4 +1,5 @@
-import type { MayflyClient } from '@mayfly/client';
+import type { Created, MayflyClient } from '@mayfly/client';
+import type { KeptDownload } from '../saving/kept-downloads.ts';
 
 /** What a task has besides its arguments. Events are for the page that asked. */
 export type Task = {
@@ -11,7 +12,15 @@ export type Task = {
 
 export type TaskEvent =
   | { kind: 'progress'; phase: 'encrypting' | 'sending' | 'receiving'; doneBytes: number; totalBytes: number }
+  /** An upload in parts is under way, which another page could continue. */
+  | { kind: 'begun'; id: string }
+  /** Its link may be given away already: whoever opens it can follow the upload. */
+  | { kind: 'announced'; created: Created }
+  /** What there is of a download that can be continued; undefined when it cannot any more. */
+  | { kind: 'kept'; kept: KeptDownload | undefined }
   /** A step failed for a reason that may pass: the task waits, for the page or for a moment. */
   | { kind: 'trouble'; code: string; retryAfterSec: number | undefined }
+  /** The same, but the task tries again by itself. */
+  | { kind: 'retrying'; code: string }
   /** It goes on. */
   | { kind: 'resumed' };

@@ -1,6 +1,6 @@
 import { createNote } from './create-note.ts';
 import { download } from './download.ts';
-import { getConfig, look, remove, unlock, viewNote } from './single-call-tasks.ts';
+import { endDownload, getArrival, getConfig, look, remove, unlock, viewNote } from './single-call-tasks.ts';
 import type { Task } from './task.ts';
 import { measure, upload } from './upload.ts';
 
@@ -13,15 +13,25 @@ function later<A, R>(load: () => Promise<(args: A, task: Task) => R>) {
 export const tasks = {
   getConfig,
   look,
+  getArrival,
   unlock,
   measure,
   upload,
   createNote,
   download,
+  endDownload,
   viewNote,
   remove,
   downloadToFolder: later(async () => (await import('./download-to-folder.ts')).downloadToFolder),
+  readFile: later(async () => (await import('./content-tasks.ts')).readFile),
+  saveFile: later(async () => (await import('./content-tasks.ts')).saveFile),
+  unpackFiles: later(async () => (await import('./content-tasks.ts')).unpackFiles),
+  resume: later(async () => (await import('./unfinished-tasks.ts')).resume),
+  storedShare: later(async () => (await import('./unfinished-tasks.ts')).storedShare),
+  discard: later(async () => (await import('./unfinished-tasks.ts')).discard),
   status: later(async () => (await import('./list-tasks.ts')).status),
+  setTerms: later(async () => (await import('./list-tasks.ts')).setTerms),
+  setHooks: later(async () => (await import('./list-tasks.ts')).setHooks),
   exportList: later(async () => (await import('./list-tasks.ts')).exportList),
   importList: later(async () => (await import('./list-tasks.ts')).importList),
 };

@@ -10,12 +10,17 @@ const CHUNK_BYTES = 256 * 1024;
 /** A file of this machine, read when it is sent. `invalid-request` when it is not a regular file. */
 export async function fileSource(path: string, { name = basename(path), type = '' } = {}): Promise<Source> {
   const facts = await stat(path);
+  const read = (start = 0) => {
+    const content = createReadStream(path, { start, highWaterMark: CHUNK_BYTES });
+    return Readable.toWeb(content) as ReadableStream<Uint8Array>; // no text
+  };
   if (!facts.isFile()) throw new MayflyError('invalid-request', { message: `${path} is not a file` });
   return {
     name,
     type,
     size: facts.size,
     lastModified: facts.mtimeMs,
-    stream: () => Readable.toWeb(createReadStream(path, { highWaterMark: CHUNK_BYTES })) as ReadableStream<Uint8Array>, // no text
+    stream: () => read(),
+    slice: (start) => ({ stream: () => read(start) }),
   };
 }

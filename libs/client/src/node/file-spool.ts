@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { MayflyError } from '../errors.ts';
-import type { Spool } from '../uploads.ts';
+import type { Spool } from '../stream-uploads.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 

@@ -1,3 +1,4 @@
+export { newWebhook } from '../new-webhook.ts';
 export { fileSource } from './file-source.ts';
 export { fileSpool } from './file-spool.ts';
 export { nodeTransport } from './transport.ts';

@@ -7,17 +7,22 @@ import type { StreamBody, Transport } from '../transport.ts';
 /** A service that has everything and says nothing for so long is not there any more. */
 const ANSWER_TIMEOUT_MS = 120_000;
 
+/** Node's agent gives each request a connection of its own, and keeps it for the next one. */
+const MAX_PARALLEL = 8;
+
 /** For Node: a stream is sent as it is made, with its exact Content-Length. */
 export function nodeTransport({ answerTimeoutMs = ANSWER_TIMEOUT_MS } = {}): Transport {
   return {
+    maxParallel: MAX_PARALLEL,
     async send({ method, url, headers, body, onSent, signal }) {
       const start = url.startsWith('https:') ? requestHttps : requestHttp;
-      const length = typeof body === 'object' ? body.sizeBytes : Buffer.byteLength(body ?? '');
+      const stream = typeof body === 'object' && 'stream' in body ? body : undefined;
+      const length = stream ? stream.sizeBytes : Buffer.byteLength((body as string | Uint8Array) ?? ''); // it is no stream
       const withLength = method === 'POST' ? { ...headers, 'content-length': String(length) } : headers;
       const request = start(url, { method, headers: withLength, ...(signal ? { signal } : {}) });
       const answer = once(request, 'response') as Promise<[IncomingMessage]>; // what the event comes with
-      if (typeof body === 'object') {
-        await sendStream(request, body, answer, onSent);
+      if (stream) {
+        await sendStream(request, stream, answer, onSent);
       } else {
         request.end(body);
       }

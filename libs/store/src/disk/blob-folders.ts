@@ -1,16 +1,18 @@
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Unavailable } from '@mayfly/shared/errors';
 import { idOf, nameOf } from '../blobs.ts';
 import { onceDone } from '../once-done.ts';
+import { codeOf, isMissing, unreadable } from './faults.ts';
 
 const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
+/** What a folder ends in that holds the parts of a payload. */
+export const PARTS = '.parts';
 const folderOf = (id: string) => id.slice(0, 2);
 
 /**
  * Where blobs lie below `top`: in 256 folders, by the first two digits of their ids, since whatever makes or removes a name
  * waits for the lock of its folder. Earlier versions put all into `top` itself, and what is still there is found. Moves go one
- * way only, into the folders, in any number of processes at once. Decision 92.
+ * way only, into the folders, in any number of processes at once. Decision blob-folders.
  */
 export function openBlobFolders(top: string) {
   const pathOf = (id: string) => join(top, folderOf(id), nameOf(id));
@@ -38,6 +40,7 @@ export function openBlobFolders(top: string) {
 
   return {
     pathOf,
+    partsOf: (id: string) => join(top, folderOf(id), id + PARTS),
 
     /** All paths that a blob may have. Whoever removes it goes in this order, so that no move can slip past. */
     pathsOf: (id: string) => [flatPathOf(id), pathOf(id)],
@@ -107,13 +110,3 @@ export function openBlobFolders(top: string) {
 }
 
 const idsAmong = (names: string[]) => names.flatMap((name) => idOf(name) ?? []);
-
-export function unreadable(cause: unknown): never {
-  throw new Unavailable('The blob folder cannot be read', { cause });
-}
-
-export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT';
-
-export function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
-}

@@ -1,14 +1,16 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { NoRoom, Unavailable } from '@mayfly/shared/errors';
-import { type BlobStore, idOf, LengthMismatch, type StoredBlob } from '../blobs.ts';
+import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BlobStore, StoredBlob } from '../blobs.ts';
 import { MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
-import { codeOf, isMissing, openBlobFolders, unreadable } from './blob-folders.ts';
+import { openBlobFolders } from './blob-folders.ts';
+import { unavailable, unreadable } from './faults.ts';
+import { endPartials, PARTIAL } from './partials.ts';
+import { openDiskParts } from './parts.ts';
 import { PayloadStream } from './payload-stream.ts';
-import { openRoom, type Reservation } from './room.ts';
+import { openRoom } from './room.ts';
+import { writeExactly } from './write-exactly.ts';
 
-const PARTIAL = '.part';
 const PAGE = 1_000;
 
 /**
@@ -48,13 +50,13 @@ export function openDiskBlobs(
       }
     },
 
-    async open(id, sizeBytes) {
+    async open(id, sizeBytes, range) {
       const file = await folders.find(id, (path) => open(path, 'r'));
       if (!file) return undefined;
       try {
         const { size } = await file.stat();
         if (sizeBytes !== undefined && size !== sizeBytes) throw new Error('a blob has another size than its upload');
-        return new PayloadStream(file, size);
+        return new PayloadStream(file, size, range);
       } catch (error) {
         await file.close();
         return unreadable(error);
@@ -94,17 +96,8 @@ export function openDiskBlobs(
       if (ids.length > 0) yield await withTimes(ids);
     },
 
-    async endPartials(before, isDryRun) {
-      let found = 0;
-      for await (const path of folders.paths()) {
-        if (!path.endsWith(PARTIAL) || idOf(basename(path, PARTIAL)) === undefined) continue;
-        const modifiedAt = await modifiedAtOf(path);
-        if (!modifiedAt || modifiedAt >= before) continue;
-        found += 1;
-        if (!isDryRun) await rm(path, { force: true }).catch(unavailable);
-      }
-      return found;
-    },
+    endPartials: (before, isDryRun, arriving) => endPartials(folders, { before, isDryRun }, arriving),
+    parts: openDiskParts(folders, room),
 
     async check() {
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch(unavailable);
@@ -139,79 +132,9 @@ export function openDiskBlobs(
   };
 }
 
-type Writable = Pick<FileHandle, 'writev'>;
-
-/** What may wait while other bytes are being written; then the sender waits, too. */
-const WAITING_BYTES = 1024 * 1024;
-
-/**
- * Writes the body as it comes. While a write runs, chunks gather for the next one: a fast body takes few large writes,
- * and of a slow one nothing is held. Stops at the first byte too many; the body itself is left as it is.
- */
-async function writeExactly(
-  file: Writable,
-  body: AsyncIterable<Buffer>,
-  { sizeBytes, signal, reserved }: { sizeBytes: number; signal: AbortSignal; reserved: Reservation },
-) {
-  let [received, waitingBytes] = [0, 0];
-  let waiting: Buffer[] = [];
-  let writing: Promise<void> | undefined;
-  let fault: unknown;
-  const writeWaiting = async () => {
-    try {
-      while (waiting.length > 0) {
-        const [chunks, wanted] = [waiting, waitingBytes];
-        [waiting, waitingBytes] = [[], 0];
-        const { bytesWritten } = await file.writev(chunks);
-        if (bytesWritten < wanted) throw new NoRoom('the disk took less than it was given');
-        reserved.leftBytes -= bytesWritten;
-      }
-    } catch (error) {
-      fault = error;
-    } finally {
-      writing = undefined;
-    }
-  };
-  try {
-    for await (const chunk of body) {
-      signal.throwIfAborted();
-      received += chunk.length;
-      if (received > sizeBytes) throw new LengthMismatch();
-      waiting.push(chunk);
-      waitingBytes += chunk.length;
-      writing ??= writeWaiting();
-      if (waitingBytes >= WAITING_BYTES) await writing;
-      if (fault) break;
-    }
-    signal.throwIfAborted();
-    if (!fault && received !== sizeBytes) throw new LengthMismatch();
-  } finally {
-    await writing;
-  }
-  if (fault) unavailable(fault);
-}
-
-/** What a system says of a disk, or of an account's share of it, that is full. */
-const FULL = ['ENOSPC', 'EDQUOT'];
-
-function unavailable(cause: unknown): never {
-  if (cause instanceof NoRoom) throw cause;
-  if (FULL.includes(codeOf(cause) ?? '')) throw new NoRoom('the disk of BLOB_DIR is full', { cause });
-  throw new Unavailable('The blob folder cannot be written', { cause });
-}
-
 async function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,
     () => false,
   );
-}
-
-/** Undefined when it has been removed meanwhile. */
-async function modifiedAtOf(path: string): Promise<Date | undefined> {
-  try {
-    return (await stat(path)).mtime;
-  } catch (error) {
-    return isMissing(error) ? undefined : unreadable(error);
-  }
 }

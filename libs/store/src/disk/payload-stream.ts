@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { Unavailable } from '@mayfly/shared/errors';
+import type { ByteRange } from '../blobs.ts';
 
 /** Reads of 1 MiB cost less than half the CPU of Node's default 64 KiB. */
 const LARGEST_READ_BYTES = 1024 * 1024;
@@ -21,24 +22,24 @@ let heldBytes = 0;
 const spares: Buffer[] = [];
 
 /**
- * The first `sizeBytes` bytes of a file; fails with Unavailable when it cannot be read, or ends before. Reads are large while little is held, and smaller the more
+ * The first `sizeBytes` bytes of a file, or a range of them; fails with Unavailable when it cannot be read, or ends before. Reads are large while little is held, and smaller the more
  * there is: a thousand clients that stall must not hold a thousand times what a fast one needs. The file is closed with the
  * stream.
  */
 export class PayloadStream extends Readable {
   readonly #file: FileHandle;
-  readonly #sizeBytes: number;
+  readonly #endBytes: number;
   #leftBytes: number;
   /** This payload's part of what is held. */
   #heldBytes = 0;
   /** What has been read while the piece before it is being sent; null at the end, undefined when nothing has. */
   #ahead: Buffer | null | undefined;
 
-  constructor(file: FileHandle, sizeBytes: number) {
+  constructor(file: FileHandle, sizeBytes: number, { first, last }: ByteRange = { first: 0, last: sizeBytes - 1 }) {
     super({ highWaterMark: SMALLEST_READ_BYTES }); // one read is ahead of the client, whatever its size
     this.#file = file;
-    this.#sizeBytes = sizeBytes;
-    this.#leftBytes = sizeBytes;
+    this.#endBytes = last + 1;
+    this.#leftBytes = last + 1 - first;
   }
 
   /**
@@ -112,7 +113,7 @@ export class PayloadStream extends Readable {
     const fits = used && used.length >= wanted && used.length <= 2 * wanted;
     const buffer = fits ? used : Buffer.allocUnsafeSlow(wanted);
     this.#hold(buffer.length);
-    const position = this.#sizeBytes - this.#leftBytes;
+    const position = this.#endBytes - this.#leftBytes;
     const { bytesRead } = await this.#file.read(buffer, 0, wanted, position).catch((cause: unknown) => {
       throw new Unavailable('a blob cannot be read', { cause });
     });

@@ -12,7 +12,7 @@ const FRESH_MS = 200;
 /** A payload that is under way, and how much of it is not written yet. */
 export type Reservation = Disposable & { id: string; leftBytes: number };
 
-/** Gives out the room of a disk down to a floor, to the payloads of this process. Decision 76. */
+/** Gives out the room of a disk down to a floor, to the payloads of this process. Decision exact-ceilings. */
 export type Room = {
   /** Keeps so much room until it is written or disposed of. Rejects with NoRoom when the floor would be passed. */
   reserve(id: string, sizeBytes: number): Promise<Reservation>;
@@ -39,7 +39,7 @@ export function openRoom(folder: string, minFreeBytes: number | undefined): Room
     availableBytes = free - underWay - (minFreeBytes ?? defaultMinFree(size));
     readAt = performance.now();
   };
-  /** Who comes while the system is asked waits: nothing is given out between the question and its answer. */
+  /** Whoever comes while the system is asked waits: nothing is given out between the question and its answer. */
   const refresh = async () => {
     reading ??= read().finally(() => {
       reading = undefined;

@@ -1,54 +1,65 @@
 import { NoRoom } from '@mayfly/shared/errors';
+import type { LeaseRecord } from '../download-leases.ts';
 import type { UploadSweep } from '../sweep.ts';
-import type { AvailableUpload, EncryptedMeta, GoneReason, NewUpload, Uploads } from '../uploads.ts';
-
-type Row = NewUpload & {
-  state: 'pending' | 'available' | GoneReason;
-  meta?: EncryptedMeta;
-  downloadCount: number;
-  createdAt: number;
-  expiresAt: number;
-  dueAt: number;
-  leasedUntil: number;
-};
+import type { Uploads } from '../uploads.ts';
+import { memoryOutbox } from './notices.ts';
+import { availableUpload, statusOf, toMinute, type UploadRow } from './upload-row.ts';
 
 /** Uploads in a map, for unit tests. `now` gives milliseconds since 1970. */
 export function memoryUploads(
   now: () => number = Date.now,
   { maxBytes = Number.POSITIVE_INFINITY }: { maxBytes?: number } = {},
-): Uploads & UploadSweep {
-  const rows = new Map<string, Row>();
+): Uploads &
+  UploadSweep & {
+    rows: Map<string, UploadRow>;
+    refs: Map<string, { storeRef: string; tries: number }>;
+    heldBytes: () => number;
+    assertRoom: (bytes: number) => void;
+    leases: Map<string, LeaseRecord>;
+    outbox: ReturnType<typeof memoryOutbox>;
+  } {
+  const rows = new Map<string, UploadRow>();
+  /** What the blob store calls those that come in parts, and how often they were to be deleted. */
+  const refs = new Map<string, { storeRef: string; tries: number }>();
+  const leases = new Map<string, LeaseRecord>();
+  const outbox = memoryOutbox(now);
   /** Blobs to delete, and the bytes that they hold. */
   const deletions = new Map<string, number>();
 
-  const holdsBlob = ({ state }: Row) => state === 'pending' || state === 'available';
-  const queueDeletion = (row: Row) => {
-    if (holdsBlob(row)) deletions.set(row.id, row.sizeBytes);
+  const holdsBlob = ({ state }: UploadRow) => state === 'pending' || state === 'available';
+  const queueDeletion = (row: UploadRow) => {
+    if (holdsBlob(row)) deletions.set(row.id, row.heldBytes);
   };
   const heldBytes = () =>
-    [...deletions.values(), ...[...rows.values()].filter(holdsBlob).map(({ sizeBytes }) => sizeBytes)].reduce(
+    [...deletions.values(), ...[...rows.values()].filter(holdsBlob).map((row) => row.heldBytes)].reduce(
       (sum, bytes) => sum + bytes,
       0,
     );
-
-  const status = (row: Row) => {
-    if (row.state !== 'available') return row.state;
-    if (row.downloadCount >= row.maxDownloads) return 'limit_reached';
-    return row.expiresAt <= now() ? 'expired' : 'available';
+  const assertRoom = (bytes: number) => {
+    if (heldBytes() + bytes > maxBytes) throw new NoRoom('STORAGE_MAX_BYTES is reached');
   };
+
+  const status = (row: UploadRow) => statusOf(row, now());
   const inSeconds = (seconds: number) => now() + seconds * 1000;
-  const drop = (id: string, isWanted: (row: Row) => boolean) => {
+  const drop = (id: string, isWanted: (row: UploadRow) => boolean) => {
     const row = rows.get(id);
     if (!row || !isWanted(row)) return false;
     queueDeletion(row);
+    outbox.forget(id);
     return rows.delete(id);
   };
-  const due = (limit: number, isWanted: (row: Row) => boolean) =>
+  const due = (limit: number, isWanted: (row: UploadRow) => boolean) =>
     [...rows.values()].filter((row) => isWanted(row) && row.dueAt <= now()).slice(0, limit);
 
   return {
+    rows,
+    refs,
+    heldBytes,
+    assertRoom,
+    leases,
+    outbox,
     async begin(upload, leaseSec) {
-      if (heldBytes() + upload.sizeBytes > maxBytes) throw new NoRoom('STORAGE_MAX_BYTES is reached');
+      assertRoom(upload.sizeBytes);
       rows.set(upload.id, {
         ...upload,
         state: 'pending',
@@ -57,6 +68,10 @@ export function memoryUploads(
         expiresAt: inSeconds(upload.expireSec),
         dueAt: inSeconds(leaseSec),
         leasedUntil: inSeconds(leaseSec),
+        heldBytes: upload.sizeBytes,
+        readers: 0,
+        usedAt: [],
+        wholeCount: 0,
       });
     },
     async renewLease(id, leaseSec) {
@@ -80,8 +95,7 @@ export function memoryUploads(
       if (is !== 'available') {
         return { id, status: is, ownerHash: row.ownerHash, hasPassword: row.password !== undefined };
       }
-      const { expireSec: _, state: __, dueAt: ___, leasedUntil: ____, createdAt, expiresAt, ...rest } = row;
-      return { ...rest, status: is, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) } as AvailableUpload;
+      return availableUpload(row);
     },
     async setMeta(id, meta) {
       const row = rows.get(id);
@@ -93,14 +107,26 @@ export function memoryUploads(
       const row = rows.get(id);
       if (!row || status(row) !== 'available') return 0;
       row.downloadCount += 1;
+      outbox.note(id, row, 'used');
+      row.usedAt.push(toMinute(now()));
       row.leasedUntil = Math.max(row.leasedUntil, inSeconds(leaseSec));
+      row.readers += 1;
       if (row.downloadCount >= row.maxDownloads) row.dueAt = now();
       return row.downloadCount;
+    },
+    async release(id, isWhole) {
+      const row = rows.get(id);
+      if (!row) return;
+      row.readers = Math.max(row.readers - 1, 0);
+      if (!isWhole) return;
+      row.wholeCount += 1;
+      outbox.note(id, row, 'whole');
     },
     async returnDownload(id) {
       const row = rows.get(id);
       if (row?.state !== 'available' || row.downloadCount === 0) return;
       row.downloadCount -= 1;
+      row.usedAt.pop();
       row.dueAt = row.expiresAt;
     },
     async remove(id) {
@@ -112,7 +138,9 @@ export function memoryUploads(
     async check() {},
 
     async retire(limit, tombstoneTtlSec) {
-      const found = due(limit, (row) => row.state === 'available' && row.leasedUntil <= now());
+      const isLeased = (row: UploadRow) => [...leases.values()].some(({ id }) => id === row.id);
+      const isRead = (row: UploadRow) => row.readers > 0 && row.leasedUntil > now();
+      const found = due(limit, (row) => row.state === 'available' && !isRead(row) && !isLeased(row));
       for (const row of found) {
         const state = row.downloadCount >= row.maxDownloads ? 'limit_reached' : 'expired';
         queueDeletion(row);
@@ -122,6 +150,18 @@ export function memoryUploads(
       const unused = expired.filter((row) => row.downloadCount === 0);
       return { count: found.length, expired: expired.length, unused: unused.length };
     },
+    async endLeases(limit) {
+      const ended = [...leases].filter(([, { endsAt }]) => endsAt <= now()).slice(0, limit);
+      for (const [name, { id, sentBytes }] of ended) {
+        leases.delete(name);
+        const row = rows.get(id);
+        if (row?.state !== 'available' || sentBytes > 0) continue;
+        row.downloadCount -= 1;
+        row.usedAt.pop();
+        row.dueAt = row.expiresAt;
+      }
+      return ended.length;
+    },
     async reapAbandoned(limit) {
       const found = due(limit, (row) => row.state === 'pending' && row.leasedUntil <= now());
       for (const { id } of found) drop(id, () => true);
@@ -129,11 +169,25 @@ export function memoryUploads(
     },
     async endTombstones(limit) {
       const found = due(limit, (row) => row.state === 'expired' || row.state === 'limit_reached');
-      for (const { id } of found) rows.delete(id);
+      for (const { id } of found) drop(id, () => true);
       return found.length;
     },
     async takeDeletions(limit) {
-      return [...deletions.keys()].slice(0, limit);
+      const taken = [...deletions.keys()].slice(0, limit);
+      for (const id of taken) {
+        const ref = refs.get(id);
+        if (ref) ref.tries += 1;
+      }
+      return taken;
+    },
+    async partedDeletions(ids) {
+      return ids.flatMap((id) => {
+        const ref = refs.get(id);
+        return ref && deletions.has(id) ? [{ id, storeRef: ref.storeRef, isRepeated: ref.tries > 1 }] : [];
+      });
+    },
+    async partsDeleted(id) {
+      refs.delete(id);
     },
   };
 }

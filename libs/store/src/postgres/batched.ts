@@ -71,39 +71,38 @@ const tooLate = () =>
 /** Look-ups by id as one; ids without a row resolve with undefined. */
 export function batchedFind<Row extends { id: string }>(rowsOf: (ids: readonly string[]) => Promise<Row[]>) {
   return batched<string, Row | undefined>(async (ids) => {
-    const rows = byId(await rowsOf(ids));
+    const rows = new Map((await rowsOf(ids)).map((row) => [row.id, row]));
     return ids.map((id) => rows.get(id));
   });
 }
 
-/** How many claims of a call's id were granted, and the row's count after them. */
+/** How many claims of a kind were granted, and the row's count after them. */
 type Granted = { id: string; granted: number; count: number };
 export type Claims<Call> = { id: string; calls: Call[] };
 
 /**
- * Claims of downloads or views as one: `grant` is told all claims on each id. The first ones get their row with the count that
- * theirs has made it; those above what was granted get undefined.
+ * Claims of downloads or views as one: `grant` is told all claims of each kind. The first ones get their row with the count
+ * that theirs has made it; those above what was granted get undefined. `keyOf` says of what kind a call, or a row, is: the id
+ * unless something else was asked, too.
  */
 export function batchedClaims<Call extends { id: string }, Row extends Granted>(
   grant: (claims: Claims<Call>[]) => Promise<Row[]>,
-  options?: BatchOptions,
+  { keyOf = ({ id }) => id, ...options }: BatchOptions & { keyOf?: (one: Call | Row) => string } = {},
 ) {
   return batched<Call, Row | undefined>(async (calls) => {
     const claims = new Map<string, Claims<Call>>();
     for (const call of calls) {
-      const same = claims.get(call.id);
+      const key = keyOf(call);
+      const same = claims.get(key);
       if (same) same.calls.push(call);
-      else claims.set(call.id, { id: call.id, calls: [call] });
+      else claims.set(key, { id: call.id, calls: [call] });
     }
-    const rows = byId(await grant([...claims.values()]));
+    const rows = new Map((await grant([...claims.values()])).map((row) => [keyOf(row), row]));
     return calls.map((call) => {
-      const row = rows.get(call.id);
-      const before = claims.get(call.id)?.calls.indexOf(call) ?? 0;
+      const key = keyOf(call);
+      const row = rows.get(key);
+      const before = claims.get(key)?.calls.indexOf(call) ?? 0;
       return row && before < row.granted ? { ...row, count: row.count - row.granted + before + 1 } : undefined;
     });
   }, options);
-}
-
-function byId<Row extends { id: string }>(rows: Row[]): Map<string, Row> {
-  return new Map(rows.map((row) => [row.id, row]));
 }

@@ -11,7 +11,7 @@ const SERVER_PATIENCE = {
 
 /**
  * Sent once per connection. As parameters of the start PgBouncer would refuse these. What the role or the database has
- * set lower stays: then nothing is set, which is what a pooler in transaction mode needs. Decision 69.
+ * set lower stays: then nothing is set, which is what a pooler in transaction mode needs. Decision silent-postgres.
  */
 const BEGIN_SESSION = `
   select pg_backend_pid() as pid, (

@@ -7,6 +7,11 @@ import * as notes from './migrations/0002-notes.ts';
 import * as blobStore from './migrations/0003-blob-store.ts';
 import * as storage from './migrations/0004-storage.ts';
 import * as repeatedViews from './migrations/0005-repeated-views.ts';
+import * as uploadSessions from './migrations/0006-upload-sessions.ts';
+import * as downloadLeases from './migrations/0007-download-leases.ts';
+import * as useTimes from './migrations/0008-use-times.ts';
+import * as sealedMetadata from './migrations/0009-sealed-metadata.ts';
+import * as notices from './migrations/0010-notices.ts';
 import { openPatientPool, openPool } from './pool.ts';
 import type { Schema } from './schema.ts';
 
@@ -32,6 +37,11 @@ const MIGRATIONS = {
   '0003-blob-store': blobStore,
   '0004-storage': storage,
   '0005-repeated-views': repeatedViews,
+  '0006-upload-sessions': uploadSessions,
+  '0007-download-leases': downloadLeases,
+  '0008-use-times': useTimes,
+  '0009-sealed-metadata': sealedMetadata,
+  '0010-notices': notices,
 };
 
 /** The key of the lock that Kysely itself would take: a release from before waits for this one, and the other way round. */

@@ -1,49 +1,32 @@
 import { NoRoom } from '@mayfly/shared/errors';
-import { type Selectable, sql } from 'kysely';
-import type { NewNote, Note, Notes, View } from '../notes.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { type NewNote, type Notes, SMALL_LENGTH, type View } from '../notes.ts';
 import { onceDone } from '../once-done.ts';
-import { batched, batchedClaims, batchedFind, type Claims } from './batched.ts';
+import { batched, batchedClaims, type Claims } from './batched.ts';
 import type { Database } from './database.ts';
-import { contentEraser, keyedViews } from './repeated-views.ts';
-import type { NoteState, NotesTable } from './schema.ts';
+import { noteFinder, status } from './find-note.ts';
+import { noted, unnoted } from './noted.ts';
+import { contentEraser, isOwnAndSmall, keyedViews } from './repeated-views.ts';
 import { countStored, NOTES, returned, withinCeiling } from './storage.ts';
+import { type UseTimes, usedNow } from './use-times.ts';
 
-/**
- * Availability now: what the sweep has settled, else what the count and the clock say. Nothing that an index could be asked: of a
- * table that was not analyzed yet PostgreSQL would rather read all of the sweep's than a few rows by their ids.
- */
-const status = sql<NoteState>`case
-  when state <> 'available' then state
-  when view_count >= max_views then 'limit_reached'
-  when expires_at <= now() then 'expired'
-  else 'available' end`;
-
-const COLUMNS = [
-  'id',
-  'owner_hash',
-  'auth_hash',
-  'salt',
-  'content_type',
-  'has_password',
-  'password_algo',
-  'password_salt',
-  'view_count',
-  'max_views',
-  'expires_at',
-  'created_at',
-] as const;
-
-/**
- * Longer content is stored, and fetched, by a statement of its own, two at once: a hundred of the largest notes must not
- * become one, and nobody else waits for them.
- */
-const SMALL_LENGTH = 16 * 1024;
 const ALONE = { most: 1 };
 
-type ClaimedViews = Omit<View, 'viewCount'> & { id: string; granted: number; count: number; keptMs: number | null };
+type ClaimedViews = Omit<View, 'viewCount'> & {
+  id: string;
+  authHash: Buffer;
+  granted: number;
+  count: number;
+  keptMs: number | null;
+};
+/** Views of one note. Those that bring a token's hash get it only when it is the note's, and small. */
+type ClaimOfView = { id: string; authHash?: Buffer };
 
 /** `maxBytes`: what the contents of all notes together may hold, as base64; no ceiling without it. */
-export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | undefined } = {}): Notes {
+export function postgresNotes(
+  db: Database,
+  { maxBytes, ...useTimes }: { maxBytes?: number | undefined } & UseTimes = {},
+): Notes {
   /** With a ceiling, nothing is added before what is there already has been counted. */
   const whatIsStored = onceDone(() => countStored(db, NOTES));
   const add = async (all: readonly NewNote[]): Promise<({ expiresAt: Date } | NoRoom)[]> => {
@@ -82,18 +65,10 @@ export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | 
   const addSmall = batched(add);
   const addLarge = batched(add, ALONE);
 
-  const find = batchedFind(async (ids) => {
-    const { rows } = await sql<NoteRow>`
-      select ${sql.join(COLUMNS.map(sql.ref))}, ${status} as status, repeatable_until > now() as is_repeatable,
-        coalesce(octet_length(encrypted_content), 0) as content_length -- known without reading the content
-      from notes.notes where id = any(${ids}::uuid[])`.execute(db);
-    return rows;
-  });
-
   const eraseLater = contentEraser(db);
-  const claimKeyedSmall = keyedViews(db, eraseLater);
-  const claimKeyedLarge = keyedViews(db, eraseLater, ALONE);
-  const claimViews = async (claims: Claims<{ id: string }>[]): Promise<ClaimedViews[]> => {
+  const claimKeyed = keyedViews(db, eraseLater, useTimes);
+  const claimKeyedAlone = keyedViews(db, eraseLater, useTimes, ALONE);
+  const claimViews = async (claims: Claims<ClaimOfView>[], asked: RawBuilder<unknown>): Promise<ClaimedViews[]> => {
     // Rows are locked before they are read, so that the content that is erased is the content that is returned, and in the
     // order of their ids: so do all replicas, and nobody waits in a circle.
     const { rows } = await sql<ClaimedViews>`
@@ -103,48 +78,52 @@ export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | 
           n.view_count + wanted.count < n.max_views or n.repeatable_until > now() as stays
         from notes.notes n join unnest(
           ${claims.map(({ id }) => id)}::uuid[],
-          ${claims.map(({ calls }) => calls.length)}::int[]
-        ) as wanted (id, count) on wanted.id = n.id
-        where ${status} = 'available'
+          ${claims.map(({ calls }) => calls.length)}::int[],
+          ${claims.map(({ calls }) => calls[0]?.authHash ?? null)}::bytea[]
+        ) as wanted (id, count, auth_hash) on wanted.id = n.id
+        where ${status} = 'available' and ${asked}
         order by n.id for update of n
-      )
-      update notes.notes n set
-        view_count = n.view_count + granted,
-        encrypted_content = case when stays then n.encrypted_content end,
-        nonce = case when stays then n.nonce end,
-        recent_views = case when stays then n.recent_views end,
-        due_at = case when n.view_count + granted < n.max_views then n.due_at else greatest(now(), n.repeatable_until) end
-      from claimed where n.id = claimed.id
-      returning n.id, granted, n.view_count as count, n.max_views as "maxViews",
-        claimed.encrypted_content as "encryptedContent", claimed.nonce,
-        case when n.view_count >= n.max_views and n.repeatable_until > now()
-          then ceil(extract(epoch from n.repeatable_until - now()) * 1000)::int end as "keptMs"`.execute(db);
+      ), counted as (
+        update notes.notes n set
+          view_count = n.view_count + granted,
+          used_at = ${usedNow('n', sql`granted`, useTimes)},
+          encrypted_content = case when stays then n.encrypted_content end,
+          nonce = case when stays then n.nonce end,
+          recent_views = case when stays then n.recent_views end,
+          due_at = case when n.view_count + granted < n.max_views then n.due_at else greatest(now(), n.repeatable_until) end
+        from claimed where n.id = claimed.id
+        returning n.id, n.auth_hash as "authHash", granted, n.view_count as count, n.max_views as "maxViews",
+          claimed.encrypted_content as "encryptedContent", claimed.nonce, n.hooks,
+          case when n.view_count >= n.max_views and n.repeatable_until > now()
+            then ceil(extract(epoch from n.repeatable_until - now()) * 1000)::int end as "keptMs"
+      ), ${noted('notes.notes', 'counted', 'used', sql`c.granted`, useTimes)}
+      select id, "authHash", granted, count, "maxViews", "encryptedContent", nonce, "keptMs" from counted`.execute(db);
     for (const { id, keptMs } of rows) if (keptMs !== null) eraseLater(id, keptMs);
     return rows;
   };
-  const claimSmall = batchedClaims(claimViews);
-  const claimLarge = batchedClaims(claimViews, ALONE);
+  const claimWithToken = batchedClaims<Required<ClaimOfView>, ClaimedViews>(
+    (claims) => claimViews(claims, isOwnAndSmall('wanted.auth_hash')),
+    { keyOf: ({ id, authHash }) => id + authHash.toString('latin1') },
+  );
+  const claimAlone = batchedClaims((claims: Claims<ClaimOfView>[]) => claimViews(claims, sql`true`), ALONE);
 
   return {
     add: (note) => (note.encryptedContent.length <= SMALL_LENGTH ? addSmall(note) : addLarge(note)),
 
-    async find(id) {
-      const row = await find(id);
-      return row && toNote(row);
+    find: noteFinder(db),
+
+    async claimSmallView(id, authHash, repeat) {
+      return repeat ? claimKeyed(id, repeat, authHash) : toView(await claimWithToken({ id, authHash }));
     },
 
-    async claimView(id, repeat, contentLength = 0) {
-      const isSmall = contentLength <= SMALL_LENGTH;
-      if (repeat) return (isSmall ? claimKeyedSmall : claimKeyedLarge)(id, repeat);
-      const claimed = await (isSmall ? claimSmall : claimLarge)({ id });
-      if (!claimed) return undefined;
-      const { encryptedContent, nonce, count, maxViews } = claimed;
-      return { encryptedContent, nonce, viewCount: count, maxViews };
+    async claimView(id, repeat) {
+      return repeat ? claimKeyedAlone(id, repeat) : toView(await claimAlone({ id }));
     },
 
     async remove(id) {
       const { rows } = await sql`
-        with gone as (delete from notes.notes where id = ${id} returning id, held_bytes), ${returned(NOTES.counter)}
+        with gone as (delete from notes.notes where id = ${id} returning id, held_bytes, hooks), ${returned(NOTES.counter)},
+          ${unnoted('notes.notes')}
         select id from gone`.execute(db);
       return rows.length > 0;
     },
@@ -155,39 +134,10 @@ export function postgresNotes(db: Database, { maxBytes }: { maxBytes?: number | 
   };
 }
 
-type NoteRow = Pick<Selectable<NotesTable>, (typeof COLUMNS)[number]> & {
-  status: Note['status'];
-  is_repeatable: boolean | null;
-  content_length: number;
-};
-
-function toNote(row: NoteRow): Note {
-  const { id, status, owner_hash: ownerHash } = row;
-  if (status !== 'available' || !row.auth_hash || row.salt === null) {
-    return {
-      id,
-      status: status === 'available' ? 'expired' : status,
-      ownerHash,
-      hasPassword: row.has_password,
-      ...(status === 'limit_reached' && row.is_repeatable && row.auth_hash
-        ? { authHash: row.auth_hash, contentLength: row.content_length }
-        : {}),
-    };
-  }
-  return {
-    id,
-    status,
-    ownerHash,
-    authHash: row.auth_hash,
-    salt: row.salt,
-    contentType: row.content_type,
-    contentLength: row.content_length,
-    ...(row.password_algo && row.password_salt
-      ? { password: { algo: row.password_algo, salt: row.password_salt } }
-      : {}),
-    viewCount: row.view_count,
-    maxViews: row.max_views,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
+const toView = (claimed: ClaimedViews | undefined): View | undefined =>
+  claimed && {
+    encryptedContent: claimed.encryptedContent,
+    nonce: claimed.nonce,
+    viewCount: claimed.count,
+    maxViews: claimed.maxViews,
   };
-}

@@ -12,6 +12,13 @@ export function postgresReconciliation(db: Database): UploadReconciliation {
       return new Set(rows.map(({ id }) => id));
     },
 
+    async arriving(ids) {
+      const { rows } = await sql<{ id: string }>`
+        select s.id from files.upload_sessions s join files.uploads u on u.id = s.id
+        where s.id = any(${ids}::uuid[])`.execute(db);
+      return new Set(rows.map(({ id }) => id));
+    },
+
     async available({ after, upTo, before, limit }) {
       let query = db
         .selectFrom('files.uploads')
@@ -25,7 +32,7 @@ export function postgresReconciliation(db: Database): UploadReconciliation {
       return (await query.execute()).map(({ id, lost_at: lostAt }) => ({ id, isLost: lostAt !== null }));
     },
 
-    async noteOrphans(ids) {
+    async recordOrphans(ids) {
       const { numAffectedRows } = await sql`
         insert into files.blob_deletions (id)
         select id from unnest(${ids}::uuid[]) as orphan (id)

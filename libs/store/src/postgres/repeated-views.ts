@@ -1,53 +1,72 @@
 import { sql } from 'kysely';
-import type { Repeat, View } from '../notes.ts';
+import { type Repeat, SMALL_LENGTH, type View } from '../notes.ts';
 import { type BatchOptions, batched } from './batched.ts';
 import type { Database } from './database.ts';
+import { noted } from './noted.ts';
+import { type UseTimes, usedNow } from './use-times.ts';
 
-type KeyedCall = { id: string; key: string; forSec: number };
+/** One that brings a token's hash gets the view only when it is the note's, and the note is small. */
+type KeyedCall = { id: string; key: string; forSec: number; authHash?: Buffer | undefined };
 /** A note with the counts that it gave to the keys of this statement; keys without one got nothing. */
 type Answered = Omit<View, 'viewCount'> & {
   id: string;
+  authHash: Buffer;
   countBefore: number;
   counts: Record<string, number>;
   /** For so long the content of a used-up note stays; null when views are left. */
   keptMs: number | null;
 };
 
+/** Of a note `n`: this is its token's hash, and it is small. Nothing that PostgreSQL could join by. */
+export const isOwnAndSmall = (authHash: string) =>
+  sql<boolean>`case when n.auth_hash = ${sql.ref(authHash)}
+    then octet_length(n.encrypted_content) <= ${sql.lit(SMALL_LENGTH)} end`;
+
 /**
  * Views with a key. The first call with a key claims one; the same key gets the same view again until its time is over, also
- * when none is left by then. Decision 89. `onKept` hears of content that outlives the last view.
+ * when none is left by then. Decision repeatable-views. `onKept` hears of content that outlives the last view.
  */
-export function keyedViews(db: Database, onKept: (id: string, keptMs: number) => void, options?: BatchOptions) {
+export function keyedViews(
+  db: Database,
+  onKept: (id: string, keptMs: number) => void,
+  useTimes: UseTimes,
+  options?: BatchOptions,
+) {
   const ask = batched<KeyedCall, View | undefined>(async (calls) => {
-    const distinct = new Map(calls.map((call) => [`${call.id} ${call.key}`, call]));
-    const rows = new Map((await answerAll(db, [...distinct.values()])).map((row) => [row.id, row]));
+    const distinct = new Map(calls.map((call) => [kindOf(call), call]));
+    const rows = new Map((await answerAll(db, [...distinct.values()], useTimes)).map((row) => [row.id, row]));
     for (const { id, keptMs } of rows.values()) if (keptMs !== null) onKept(id, keptMs);
-    return calls.map(({ id, key }) => {
+    return calls.map(({ id, key, authHash }) => {
       const row = rows.get(id);
       const viewCount = row?.counts[key];
-      if (!row || viewCount === undefined) return undefined;
+      if (!row || viewCount === undefined || authHash?.equals(row.authHash) === false) return undefined;
       const { encryptedContent, nonce, maxViews, countBefore } = row;
       return { encryptedContent, nonce, viewCount, maxViews, isRepeat: viewCount <= countBefore };
     });
   }, options);
-  return (id: string, { keyHash, forSec }: Repeat) => ask({ id, key: keyHash.toString('base64'), forSec });
+  return (id: string, { keyHash, forSec }: Repeat, authHash?: Buffer) =>
+    ask({ id, key: keyHash.toString('base64'), forSec, authHash });
 }
 
-/** Each pair of id and key once. */
-async function answerAll(db: Database, calls: KeyedCall[]): Promise<Answered[]> {
-  const ids = calls.map(({ id }) => id);
+const kindOf = ({ id, key, authHash }: KeyedCall) => `${id} ${key} ${authHash?.toString('latin1') ?? ''}`;
+
+/** Each kind of call once; either all bring a token's hash or none does. */
+async function answerAll(db: Database, calls: KeyedCall[], useTimes: UseTimes): Promise<Answered[]> {
   const forSec = Math.max(...calls.map((call) => call.forSec)); // one setting, so the same for all
   // Rows are locked before they are read and in the order of their ids, as for views without a key. What is remembered is in
   // the row itself: another table would be read as it was before the wait for the lock, and a key could count twice.
   const { rows } = await sql<Answered>`
     with wanted as (
-      select * from unnest(${ids}::uuid[], ${calls.map(({ key }) => key)}::text[])
-        with ordinality as given (id, key, place)
+      select * from unnest(
+        ${calls.map(({ id }) => id)}::uuid[],
+        ${calls.map(({ key }) => key)}::text[],
+        ${calls.map(({ authHash }) => authHash ?? null)}::bytea[]
+      ) with ordinality as given (id, key, auth_hash, place)
     ), locked as materialized (
-      select n.id, n.encrypted_content, n.nonce, n.view_count, n.max_views, n.recent_views,
+      select n.id, n.auth_hash, n.encrypted_content, n.nonce, n.view_count, n.max_views, n.recent_views,
         greatest(n.repeatable_until, least(now() + make_interval(secs => ${forSec}), n.expires_at)) as until
-      from notes.notes n
-      where n.id = any(${ids}::uuid[])
+      from notes.notes n join (select distinct id, auth_hash from wanted) as w on w.id = n.id
+      where ${calls.some(({ authHash }) => authHash) ? isOwnAndSmall('w.auth_hash') : sql`true`}
         and case when n.state = 'available' then n.expires_at > now() end -- no question for the sweep's index
         and (n.view_count < n.max_views or n.repeatable_until > now())
       order by n.id for update of n
@@ -55,7 +74,8 @@ async function answerAll(db: Database, calls: KeyedCall[]): Promise<Answered[]> 
       select l.*, w.key, w.place,
         case when (l.recent_views #>> array[w.key, 'until'])::timestamptz > now()
           then (l.recent_views #>> array[w.key, 'count'])::int end as known
-      from (select id, view_count, max_views, recent_views from locked) as l join wanted w on w.id = l.id
+      from (select id, auth_hash, view_count, max_views, recent_views from locked) as l
+      join wanted w on w.id = l.id and coalesce(w.auth_hash = l.auth_hash, true)
     ), answered as (
       select id, key, known, max_views,
         coalesce(known, view_count + row_number() over (partition by id, known is null order by place)) as nth
@@ -68,6 +88,7 @@ async function answerAll(db: Database, calls: KeyedCall[]): Promise<Answered[]> 
     ), counted as (
       update notes.notes n set
         view_count = l.view_count + f.granted,
+        used_at = ${usedNow('n', sql`f.granted`, useTimes)},
         repeatable_until = l.until,
         recent_views = f.views || coalesce((
           select jsonb_object_agg(old.key, old.value) from jsonb_each(l.recent_views) as old
@@ -75,9 +96,9 @@ async function answerAll(db: Database, calls: KeyedCall[]): Promise<Answered[]> 
         ), '{}'),
         due_at = case when l.view_count + f.granted < l.max_views then n.due_at else l.until end
       from fresh f join (select id, view_count, max_views, recent_views, until from locked) as l on l.id = f.id
-      where n.id = f.id
-    )
-    select l.id, l.encrypted_content as "encryptedContent", l.nonce, l.max_views as "maxViews",
+      where n.id = f.id returning n.id, n.hooks, f.granted
+    ), ${noted('notes.notes', 'counted', 'used', sql`c.granted`, useTimes)}
+    select l.id, l.auth_hash as "authHash", l.encrypted_content as "encryptedContent", l.nonce, l.max_views as "maxViews",
       l.view_count as "countBefore", a.counts,
       case when l.view_count + coalesce(f.granted, 0) >= l.max_views
         then ceil(extract(epoch from l.until - now()) * 1000)::int end as "keptMs"

@@ -1,5 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { Hooks } from '../hooks.ts';
 import type { ContentType } from '../notes.ts';
+import type { NoticeEvent } from '../notices.ts';
 import type { GoneReason, PasswordAlgo } from '../uploads.ts';
 
 type Time = ColumnType<Date, Date | undefined, Date>;
@@ -23,6 +25,9 @@ type Item<State> = {
   due_at: Time;
   /** What it counts for in the table of what is stored; 0 when it was made without a ceiling. */
   held_bytes: Generated<number>;
+  /** To the minute. */
+  used_at: Generated<Date[]>;
+  hooks: ColumnType<Hooks | null, string | null | undefined, string | null>;
 };
 
 export type UploadsTable = Item<UploadState> & {
@@ -30,11 +35,34 @@ export type UploadsTable = Item<UploadState> & {
   file_count: number;
   encrypted_meta: string | null;
   nonce: string | null;
+  /** What it takes besides to open the metadata, where they are sealed. */
+  meta_share: ColumnType<string | null, string | null | undefined, string | null>;
   download_count: Generated<number>;
   max_downloads: number;
+  /** Downloads under way, as far as their processes could tell of their end; none counts after `leased_until`. */
+  readers: Generated<number>;
   leased_until: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  /** Downloads that arrived whole, as far as anybody could tell. */
+  whole_count: Generated<number>;
   /** When a comparison missed its blob; null again when one has found it. */
   lost_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+};
+
+export type DownloadLeasesTable = {
+  upload_id: string;
+  token_hash: Buffer;
+  bytes_left: number;
+  /** So many more ranges may be asked for while one is open, before their bytes have to be there. */
+  cuts_left: number;
+  /** What may still be forgiven of ranges that broke off. */
+  forgiven_left: number;
+  /** Under way, as far as their processes could tell of their end. */
+  open_ranges: number;
+  /** Those that were taken last, the latest first. */
+  recent_ranges: string[];
+  sent_bytes: number;
+  ends_at: Time;
+  hard_ends_at: Time;
 };
 
 /** One row: the marker that the blob store bears, and since when it does. */
@@ -45,6 +73,43 @@ export type BlobDeletionsTable = {
   due_at: Time;
   attempts: Generated<number>;
   held_bytes: Generated<number>;
+  /** What the blob store calls the parts that it may have. */
+  store_ref: ColumnType<string | null, string | null | undefined, string | null>;
+};
+
+export type UploadSessionsTable = {
+  id: string;
+  store_ref: string;
+  part_bytes: number;
+  /** Whether the upload's size is its length, or only the most that it may be. */
+  is_exact: boolean;
+  is_announced: boolean;
+  /** Which decision ended the taking of parts, and for how many bytes. */
+  seal: string | null;
+  sealed_bytes: number | null;
+  ends_at: Time;
+};
+
+export type UploadPartsTable = {
+  id: string;
+  number: number;
+  bytes: number;
+  tag: string;
+  /** Of the try that this one has taken the place of. */
+  replaced_tag: string | null;
+  digest: Buffer | null;
+};
+
+/** What hooks are still to be told. */
+export type NoticesTable = {
+  id: Generated<string>;
+  item_id: string;
+  kind: keyof Hooks;
+  host: string;
+  event: NoticeEvent;
+  at: Date | null;
+  attempts: Generated<number>;
+  due_at: Time;
 };
 
 /** One row: how many bytes are held by those that count. */
@@ -56,7 +121,7 @@ export type NotesTable = Item<NoteState> & {
   nonce: string | null;
   view_count: Generated<number>;
   max_views: number;
-  /** By the hash of its key: the count of each view that can be repeated, and until when. Decision 89. */
+  /** By the hash of its key: the count of each view that can be repeated, and until when. Decision repeatable-views. */
   recent_views: unknown;
   /** When the last of them ends; the content of a used-up note stays until then. */
   repeatable_until: ColumnType<Date | null, Date | null | undefined, Date | null>;
@@ -64,9 +129,14 @@ export type NotesTable = Item<NoteState> & {
 
 export type Schema = {
   'files.uploads': UploadsTable;
+  'files.download_leases': DownloadLeasesTable;
   'files.blob_deletions': BlobDeletionsTable;
+  'files.upload_sessions': UploadSessionsTable;
+  'files.upload_parts': UploadPartsTable;
   'files.blob_store': BlobStoreTable;
   'files.storage': StorageTable;
+  'files.notices': NoticesTable;
   'notes.notes': NotesTable;
+  'notes.notices': NoticesTable;
   'notes.storage': StorageTable;
 };

@@ -8,8 +8,11 @@ const MOST_DELETIONS = 100_000;
 
 const UPLOADS = {
   name: 'files.uploads',
-  // A tombstone's payload has gone; its row still has the size.
-  bytes: sql`case when state in ('pending', 'available') then size else 0 end`,
+  // A tombstone's payload has gone; its row still has the size. What comes in parts has what has come of it.
+  bytes: sql`case
+    when state = 'pending' and id in (select id from files.upload_sessions)
+      then (select coalesce(sum(bytes), 0) from files.upload_parts part where part.id = uploads.id)
+    when state in ('pending', 'available') then size else 0 end`,
   states: ['pending', 'available', 'expired', 'limit_reached'],
 };
 const NOTES = {

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
+import type { Items } from './noted.ts';
 
 // How many bytes are stored, in one row for each kind of item, changed by the very statements that create items and let
 // their bytes go. Items say what they hold; those that were made without a ceiling hold nothing and cost nothing. Rows of
-// items are always locked before that one, or are new: nobody waits in a circle. Decision 76.
+// items are always locked before that one, or are new: nobody waits in a circle. Decision exact-ceilings.
 
 export type Counter = 'files.storage' | 'notes.storage';
 
@@ -61,15 +62,17 @@ export function returned(counter: Counter, gone = 'gone') {
     )`;
 }
 
-/** For queued deletions: one that is there already takes over what the upload has held. */
+/** For queued deletions: one that is there already takes over what the upload has held, and what the store calls its parts. */
 export const HELD_BY_THE_DELETION = sql`
-  on conflict (id) do update set held_bytes = blob_deletions.held_bytes + excluded.held_bytes
-  where excluded.held_bytes > 0`;
+  on conflict (id) do update set
+    held_bytes = blob_deletions.held_bytes + excluded.held_bytes,
+    store_ref = coalesce(excluded.store_ref, blob_deletions.store_ref)
+  where excluded.held_bytes > 0 or excluded.store_ref is not null`;
 
 /** What items there may be uncounted, and all that holds bytes. */
-type Kind = {
+export type Kind = {
   counter: Counter;
-  items: string;
+  items: Items;
   bytes: RawBuilder<unknown>;
   isHolding: RawBuilder<unknown>;
   holders: string[];
@@ -79,7 +82,8 @@ export const UPLOADS: Kind = {
   counter: 'files.storage',
   items: 'files.uploads',
   bytes: sql`size`,
-  isHolding: sql`state in ('pending', 'available')`,
+  // What comes in parts is counted as they come, and when it is published.
+  isHolding: sql`state in ('pending', 'available') and id not in (select id from files.upload_sessions)`,
   holders: ['files.uploads', 'files.blob_deletions'],
 };
 export const NOTES: Kind = {

@@ -1,16 +1,21 @@
 import { sql } from 'kysely';
-import type { NoteSweep, Retired, UploadSweep } from '../sweep.ts';
+import type { NoteSweep, PartedDeletion, Retired, UploadSweep } from '../sweep.ts';
 import type { Database } from './database.ts';
-import { HELD_BY_THE_DELETION, NOTES, returned, UPLOADS } from './storage.ts';
+import { GIVEN_BACK } from './download-leases.ts';
+import { unnoted } from './noted.ts';
+import { HELD_BY_THE_DELETION, type Kind, NOTES, returned, UPLOADS } from './storage.ts';
 import { inSeconds } from './time.ts';
 
 /** How long a blob that was handed out for deletion is left to whoever took it, doubled with each attempt. */
 const DELETION_RETRY_SEC = 60;
 
-/** A tombstone keeps the owner token's hash and nothing else that was secret. Decision 6. */
+/**
+ * A tombstone keeps the owner token's hash, hooks that may still have to be told, and nothing else that was secret. Decisions
+ * tombstone-keeps-owner-hash and notices-in-an-outbox.
+ */
 const ERASED = sql`
   auth_hash = null, salt = null, password_algo = null, password_salt = null,
-  encrypted_meta = null, nonce = null, leased_until = null`;
+  encrypted_meta = null, nonce = null, meta_share = null, leased_until = null`;
 
 const COUNTED = sql`
   select count(*)::int as count, (count(*) filter (where used < most))::int as expired,
@@ -20,11 +25,25 @@ const NOBODY: Retired = { count: 0, expired: 0, unused: 0 };
 
 export function postgresUploadSweep(db: Database): UploadSweep {
   return {
+    async endLeases(limit) {
+      const { rows } = await sql<{ count: number }>`
+        with ended as (
+          delete from files.download_leases where (upload_id, token_hash) in (
+            select upload_id, token_hash from files.download_leases where ends_at <= now()
+            order by ends_at limit ${limit} for update skip locked
+          ) returning upload_id, sent_bytes, false as is_whole
+        ), given_back as (${GIVEN_BACK})
+        select count(*)::int as count from ended`.execute(db);
+      return rows[0]?.count ?? 0;
+    },
+
     async retire(limit, tombstoneTtlSec) {
       const { rows } = await sql<Retired>`
         with due as (
-          select id, held_bytes from files.uploads
-          where state = 'available' and due_at <= now() and (leased_until is null or leased_until <= now())
+          select id, held_bytes from files.uploads u
+          where state = 'available' and due_at <= now()
+            and (readers = 0 or leased_until is null or leased_until <= now())
+            and not exists (select from files.download_leases l where l.upload_id = u.id)
           order by due_at limit ${limit} for update skip locked
         ), retired as (
           update files.uploads u set
@@ -47,24 +66,18 @@ export function postgresUploadSweep(db: Database): UploadSweep {
           order by due_at limit ${limit} for update skip locked
         ), gone as (
           delete from files.uploads u using due where u.id = due.id returning u.id, u.held_bytes
+        ), ended as (
+          delete from files.upload_sessions s using gone where s.id = gone.id returning s.id, s.store_ref
         ), queued as (
-          insert into files.blob_deletions (id, held_bytes) select id, held_bytes from gone ${HELD_BY_THE_DELETION}
+          insert into files.blob_deletions (id, held_bytes, store_ref)
+          select gone.id, gone.held_bytes, ended.store_ref from gone left join ended on ended.id = gone.id
+          ${HELD_BY_THE_DELETION}
         )
         select id from gone`.execute(db);
       return rows.length;
     },
 
-    async endTombstones(limit) {
-      const { rows } = await sql`
-        with gone as (
-          delete from files.uploads where id in (
-            select id from files.uploads where state in ('expired', 'limit_reached') and due_at <= now()
-            limit ${limit} for update skip locked
-          ) returning id, held_bytes
-        ), ${returned(UPLOADS.counter)}
-        select id from gone`.execute(db);
-      return rows.length;
-    },
+    endTombstones: (limit) => endTombstones(db, UPLOADS, limit),
 
     async takeDeletions(limit) {
       const { rows } = await sql<{ id: string }>`
@@ -76,6 +89,17 @@ export function postgresUploadSweep(db: Database): UploadSweep {
         ) as due
         where b.id = due.id returning b.id`.execute(db);
       return rows.map(({ id }) => id);
+    },
+
+    async partedDeletions(ids) {
+      const { rows } = await sql<PartedDeletion>`
+        select id, store_ref as "storeRef", attempts > 1 as "isRepeated" from files.blob_deletions
+        where id = any(${ids}::uuid[]) and store_ref is not null`.execute(db);
+      return rows;
+    },
+
+    async partsDeleted(id) {
+      await db.deleteFrom('files.upload_parts').where('id', '=', id).execute();
     },
   };
 }
@@ -99,16 +123,19 @@ export function postgresNoteSweep(db: Database): NoteSweep {
       return rows[0] ?? NOBODY;
     },
 
-    async endTombstones(limit) {
-      const { rows } = await sql`
-        with gone as (
-          delete from notes.notes where id in (
-            select id from notes.notes where state in ('expired', 'limit_reached') and due_at <= now()
-            limit ${limit} for update skip locked
-          ) returning id, held_bytes
-        ), ${returned(NOTES.counter)}
-        select id from gone`.execute(db);
-      return rows.length;
-    },
+    endTombstones: (limit) => endTombstones(db, NOTES, limit),
   };
+}
+
+async function endTombstones(db: Database, { items, counter }: Kind, limit: number): Promise<number> {
+  const table = sql.table(items);
+  const { rows } = await sql`
+    with gone as (
+      delete from ${table} where id in (
+        select id from ${table} where state in ('expired', 'limit_reached') and due_at <= now()
+        limit ${limit} for update skip locked
+      ) returning id, held_bytes, hooks
+    ), ${returned(counter)}, ${unnoted(items)}
+    select id from gone`.execute(db);
+  return rows.length;
 }

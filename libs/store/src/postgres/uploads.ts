@@ -1,39 +1,15 @@
 import { NoRoom } from '@mayfly/shared/errors';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { onceDone } from '../once-done.ts';
-import type { NewUpload, Upload, Uploads } from '../uploads.ts';
-import { batched, batchedClaims, batchedFind } from './batched.ts';
+import type { NewUpload, Uploads } from '../uploads.ts';
+import { batched, batchedClaims } from './batched.ts';
 import type { Database } from './database.ts';
-import type { UploadState, UploadsTable } from './schema.ts';
+import { status, uploadFinder } from './find-upload.ts';
+import { noted, unnoted } from './noted.ts';
+import type { UploadState } from './schema.ts';
 import { countStored, HELD_BY_THE_DELETION, returned, UPLOADS, withinCeiling } from './storage.ts';
 import { inSeconds } from './time.ts';
-
-/** Availability now: what the sweep has settled, else what the count and the clock say, or a comparison that missed the blob. */
-const status = sql<Exclude<UploadState, 'pending'>>`case
-  when state <> 'available' then state
-  when download_count >= max_downloads then 'limit_reached'
-  when expires_at <= now() or lost_at is not null then 'expired'
-  else 'available' end`;
-
-const COLUMNS = [
-  'id',
-  'owner_hash',
-  'auth_hash',
-  'salt',
-  'size',
-  'file_count',
-  'has_password',
-  'password_algo',
-  'password_salt',
-  'nonce',
-  'download_count',
-  'max_downloads',
-  'expires_at',
-  'created_at',
-] as const;
-
-/** Longer metadata is fetched by a statement of its own: a hundred of the longest would be 25 MB. */
-const SMALL_META_LENGTH = 16 * 1024;
+import { type UseTimes, unused, usedNow } from './use-times.ts';
 
 /** In seconds: the difference of two times is days as well, and a day is not as long as another where clocks are changed. */
 const LIFETIME = sql`make_interval(secs => extract(epoch from expires_at - created_at)::float8)`;
@@ -42,15 +18,18 @@ const LIFETIME = sql`make_interval(secs => extract(epoch from expires_at - creat
 const LATE_BLOB_SEC = 60;
 
 /** `maxBytes`: what all uploads together may hold; no ceiling without it. */
-export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number | undefined } = {}): Uploads {
+export function postgresUploads(
+  db: Database,
+  { maxBytes, ...useTimes }: { maxBytes?: number | undefined } & UseTimes = {},
+): Uploads {
   /** With a ceiling, nothing is added before what is there already has been counted. */
   const whatIsStored = onceDone(() => countStored(db, UPLOADS));
   /** Deletes rows and queues their blobs for deletion, in one statement. The bytes stay held until the blob is deleted. */
   const removeWithBlob = async (id: string, states: UploadState[], retrySec = 0): Promise<boolean> => {
     const { rows } = await sql`
       with gone as (
-        delete from files.uploads where id = ${id} and state = any(${states}) returning id, held_bytes
-      ), queued as (
+        delete from files.uploads where id = ${id} and state = any(${states}) returning id, held_bytes, hooks
+      ), ${unnoted('files.uploads')}, queued as (
         insert into files.blob_deletions (id, due_at, held_bytes)
         select id, ${inSeconds(retrySec)}, held_bytes from gone ${HELD_BY_THE_DELETION}
       )
@@ -113,23 +92,6 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
     return rows.map(({ id }) => id);
   };
 
-  const find = batchedFind(async (ids) => {
-    const { rows } = await sql<UploadRow>`
-      select ${sql.join(COLUMNS.map(sql.ref))}, ${status} as status,
-        case when octet_length(encrypted_meta) <= ${sql.lit(SMALL_META_LENGTH)} then encrypted_meta end as encrypted_meta,
-        octet_length(encrypted_meta) > ${sql.lit(SMALL_META_LENGTH)} as has_large_meta
-      from files.uploads where id = any(${ids}::uuid[]) and state <> 'pending'`.execute(db);
-    return rows;
-  });
-
-  const largeMeta = batched<string, string | null>(
-    async ([id = '']) => {
-      const row = await db.selectFrom('files.uploads').select('encrypted_meta').where('id', '=', id).executeTakeFirst();
-      return [row?.encrypted_meta ?? null];
-    },
-    { most: 1 },
-  );
-
   const claimDownloads = batchedClaims<
     { id: string; leaseSec: number },
     { id: string; granted: number; count: number }
@@ -145,15 +107,37 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
           ) as wanted (id, count, lease_sec) on wanted.id = u.id
           where ${status} = 'available'
           order by u.id for update of u
-        )
-        update files.uploads u set
-          download_count = u.download_count + granted,
-          leased_until = greatest(u.leased_until, now() + make_interval(secs => lease_sec)),
-          -- The last download makes the row the sweep's, as soon as nobody reads the blob any more.
-          due_at = case when u.download_count + granted >= u.max_downloads then now() else u.due_at end
-        from claimed where u.id = claimed.id
-        returning u.id, granted, u.download_count as count`.execute(db);
+        ), counted as (
+          update files.uploads u set
+            download_count = u.download_count + granted,
+            used_at = ${usedNow('u', sql`granted`, useTimes)},
+            leased_until = greatest(u.leased_until, now() + make_interval(secs => lease_sec)),
+            readers = u.readers + granted,
+            -- The last download makes the row the sweep's, as soon as nobody reads the blob any more.
+            due_at = case when u.download_count + granted >= u.max_downloads then now() else u.due_at end
+          from claimed where u.id = claimed.id
+          returning u.id, granted, u.download_count as count, u.hooks
+        ), ${noted('files.uploads', 'counted', 'used', sql`c.granted`, useTimes)}
+        select id, granted, count from counted`.execute(db);
     return rows;
+  });
+
+  const release = batched<{ id: string; isWhole: boolean }, void>(async (ends) => {
+    await sql`
+      with over as materialized (
+        select u.id, ended.count, ended.whole from files.uploads u
+        join (
+          select id, count(*)::int as count, (count(*) filter (where is_whole))::int as whole
+          from unnest(${ends.map(({ id }) => id)}::uuid[], ${ends.map(({ isWhole }) => isWhole)}::boolean[]) as given (id, is_whole)
+          group by id
+        ) as ended on ended.id = u.id
+        order by u.id for update of u
+      ), counted as (
+        update files.uploads u set readers = greatest(u.readers - over.count, 0), whole_count = u.whole_count + over.whole
+        from over where u.id = over.id returning u.id, u.hooks, over.whole
+      ), ${noted('files.uploads', 'counted', 'whole', sql`c.whole`, useTimes)}
+      select`.execute(db);
+    return ends.map(() => undefined);
   });
 
   return {
@@ -173,16 +157,12 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
       await removeWithBlob(id, ['pending'], LATE_BLOB_SEC);
     },
 
-    async find(id) {
-      const row = await find(id);
-      if (row?.has_large_meta) row.encrypted_meta = await largeMeta(id);
-      return row && toUpload(row);
-    },
+    find: uploadFinder(db),
 
-    async setMeta(id, { encryptedMeta, nonce }) {
+    async setMeta(id, { encryptedMeta, nonce, share }) {
       const { numUpdatedRows } = await db
         .updateTable('files.uploads')
-        .set({ encrypted_meta: encryptedMeta, nonce })
+        .set({ encrypted_meta: encryptedMeta, nonce, meta_share: share ?? null })
         .where('id', '=', id)
         .where('encrypted_meta', 'is', null)
         .where(status, '=', 'available')
@@ -195,10 +175,16 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
       return claimed?.count ?? 0;
     },
 
+    release: (id, isWhole) => release({ id, isWhole }),
+
     async returnDownload(id) {
       await db
         .updateTable('files.uploads')
-        .set({ download_count: sql`download_count - 1`, due_at: sql`expires_at` })
+        .set({
+          download_count: sql`download_count - 1`,
+          due_at: sql`expires_at`,
+          used_at: unused('files.uploads', sql`1`),
+        })
         .where('id', '=', id)
         .where('state', '=', 'available')
         .where('download_count', '>', 0)
@@ -221,37 +207,5 @@ export function postgresUploads(db: Database, { maxBytes }: { maxBytes?: number 
     async check() {
       await sql`select from files.uploads limit 0`.execute(db);
     },
-  };
-}
-
-type UploadRow = Pick<Selectable<UploadsTable>, (typeof COLUMNS)[number]> & {
-  status: Upload['status'];
-  encrypted_meta: string | null;
-  has_large_meta: boolean | null;
-};
-
-function toUpload(row: UploadRow): Upload {
-  const { id, status, owner_hash: ownerHash } = row;
-  if (status !== 'available' || !row.auth_hash || row.salt === null) {
-    return { id, status: status === 'available' ? 'expired' : status, ownerHash, hasPassword: row.has_password };
-  }
-  return {
-    id,
-    status,
-    ownerHash,
-    authHash: row.auth_hash,
-    salt: row.salt,
-    sizeBytes: row.size,
-    fileCount: row.file_count,
-    ...(row.password_algo && row.password_salt
-      ? { password: { algo: row.password_algo, salt: row.password_salt } }
-      : {}),
-    ...(row.encrypted_meta !== null && row.nonce !== null
-      ? { meta: { encryptedMeta: row.encrypted_meta, nonce: row.nonce } }
-      : {}),
-    downloadCount: row.download_count,
-    maxDownloads: row.max_downloads,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
   };
 }

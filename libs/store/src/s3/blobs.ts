@@ -4,7 +4,8 @@ import { type BlobStore, idOf, NOTHING_RESERVED, nameOf, type StoredBlob } from 
 import { MARKER_PREFIX, MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
 import { assertPrivate, bucketExists, createBucket } from './bucket.ts';
 import { openClient, openPayloadAgent, PATIENCE, type S3Config, type S3Patience } from './connection.ts';
-import { getPayload, isStored, putPayload, unavailable } from './payloads.ts';
+import { openS3Parts } from './parts.ts';
+import { getPayload, putPayload, storedBytes, unavailable } from './payloads.ts';
 
 /** Payloads are signed for as long as a slow sender may need until the store has seen the request's head. */
 const SIGNED_FOR_SEC = 3_600;
@@ -32,8 +33,9 @@ export function openS3Blobs(
       await putPayload(url, body, { sizeBytes, signal, dispatcher: agent, patience });
     },
 
-    async open(id, sizeBytes) {
-      return getPayload(await client.presignedGetObject(bucket, nameOf(id), SIGNED_FOR_SEC), agent, sizeBytes);
+    async open(id, sizeBytes, range) {
+      const url = await client.presignedGetObject(bucket, nameOf(id), SIGNED_FOR_SEC);
+      return getPayload(url, agent, sizeBytes, range);
     },
 
     async delete(ids) {
@@ -61,14 +63,21 @@ export function openS3Blobs(
       if (page.length > 0) yield page;
     },
 
-    /** Mayfly begins no multipart upload; what another tool began in its bucket and left is storage that nobody sees. */
-    async endPartials(before, isDryRun) {
+    parts: openS3Parts(config, agent, patience),
+
+    /** What was begun in parts and belongs to no upload, be it another tool's, is storage that nobody sees. */
+    async endPartials(before, isDryRun, arriving) {
       let found = 0;
       try {
-        for await (const { key, initiated } of guarded(client.listIncompleteUploads(bucket, '', true))) {
-          if (new Date(initiated) >= before) continue;
-          found += 1;
-          if (!isDryRun) await client.removeIncompleteUpload(bucket, key);
+        for await (const page of incompleteUploads(client, bucket)) {
+          const old = page.filter(({ initiated }) => new Date(initiated) < before);
+          const ids = old.flatMap(({ key }) => idOf(key) ?? []);
+          const kept = ids.length > 0 ? await arriving(ids) : new Set();
+          for (const { key, uploadId } of old) {
+            if (kept.has(idOf(key) ?? '')) continue;
+            found += 1;
+            if (!isDryRun) await client.abortMultipartUpload(bucket, key, uploadId);
+          }
         }
       } catch (error) {
         if ((error as { code?: string }).code === 'NotImplemented') return 0; // then it has no multipart uploads either
@@ -98,7 +107,7 @@ export function openS3Blobs(
     },
     async bears(id) {
       const url = await client.presignedUrl('HEAD', bucket, markerName(id), SIGNED_FOR_SEC);
-      return isStored(url, agent, Math.min(patience.answerMs, MARKER_ANSWER_MS));
+      return (await storedBytes(url, agent, Math.min(patience.answerMs, MARKER_ANSWER_MS))) !== undefined;
     },
     async mark(id) {
       await client.putObject(bucket, markerName(id), MARKER_TEXT).catch(rejectUnavailable);
@@ -115,6 +124,16 @@ export function openS3Blobs(
 /** The library reports a fault to a list even when nobody reads it any more. */
 function guarded(list: unknown): Readable {
   return (list as Readable).on('error', () => {}); // whoever reads it gets it as well
+}
+
+/** Page by page, without a question about the parts of each. */
+async function* incompleteUploads(client: Client, bucket: string) {
+  let [key, uploadId] = ['', ''];
+  for (let isMore = true; isMore; ) {
+    const page = await client.listIncompleteUploadsQuery(bucket, '', key, uploadId, '');
+    yield page.uploads;
+    [key, uploadId, isMore] = [page.nextKeyMarker, page.nextUploadIdMarker, page.isTruncated];
+  }
 }
 
 /** Resolves with those that could not be deleted. */

@@ -13,7 +13,7 @@ export type S3Config = {
   S3_SECRET_KEY: string;
 };
 
-/** A payload that nobody takes is not read ahead: the system's own buffers are enough. Decision 88. */
+/** A payload that nobody takes is not read ahead: the system's own buffers are enough. Decision memory-per-client. */
 const READ_ONLY_WHAT_IS_TAKEN = { highWaterMark: undefined, readableHighWaterMark: 0 };
 
 /** How long the store may be silent. Tests set these; everybody else has the defaults. */
@@ -22,15 +22,27 @@ export type S3Patience = {
   answerMs: number;
   /** While a payload flows: without giving a byte, or without taking one when it was given much. */
   stallMs: number;
+  /** While the store puts parts together; unless set, COMPLETE_MS. */
+  completeMs?: number;
 };
 
+export const COMPLETE_MS = 300_000;
+
 export const PATIENCE: S3Patience = { answerMs: 10_000, stallMs: 30_000 };
+
+/** The library's client with what it keeps to itself. */
+class PartsClient extends Client {
+  async partsOf(bucket: string, name: string, uploadId: string) {
+    const all = await this.listParts(bucket, name, uploadId);
+    return all.map(({ part, size, etag }) => ({ number: part, bytes: size, tag: etag }));
+  }
+}
 
 /**
  * The library's client, for all that is small: signing, bucket, bulk deletes, listing. Its requests end when the store is
  * silent for too long, which it cannot do by itself.
  */
-export function openClient(config: S3Config, { answerMs }: S3Patience): Client {
+export function openClient(config: S3Config, { answerMs }: S3Patience): PartsClient {
   const { protocol, hostname, port, pathname } = new URL(config.S3_ENDPOINT);
   if (pathname !== '/') throw new ConfigError('S3_ENDPOINT must not have a path.');
   const useSSL = protocol === 'https:';
@@ -39,7 +51,7 @@ export function openClient(config: S3Config, { answerMs }: S3Patience): Client {
     request: (options: object, answered: never) =>
       send({ ...options, signal: AbortSignal.timeout(answerMs) }, answered),
   };
-  return new Client({
+  return new PartsClient({
     endPoint: hostname,
     port: Number(port) || (useSSL ? 443 : 80),
     useSSL,

@@ -1,23 +1,33 @@
 import { Readable } from 'node:stream';
 import { Unavailable } from '@mayfly/shared/errors';
 import { type Dispatcher, request } from 'undici';
-import { KeptWaiting, LengthMismatch } from '../blobs.ts';
+import { type ByteRange, KeptWaiting, LengthMismatch } from '../blobs.ts';
 import type { S3Patience } from './connection.ts';
 
 type Putting = { sizeBytes: number; signal: AbortSignal; dispatcher: Dispatcher; patience: S3Patience };
+
+/** A store's own no, as XML. */
+export class StoreRefusal extends Error {
+  readonly code: string | undefined;
+  constructor(status: number, xml: string) {
+    super(`the store answered ${status}`);
+    this.code = /<Code>(\w+)<\/Code>/.exec(xml)?.[1];
+  }
+}
 
 /** How fast the slowest store puts away what it was sent: it may be silent while it does. */
 const PUT_AWAY_BYTES_PER_MS = 40_000;
 
 /**
  * One PUT of exactly `sizeBytes` bytes to a signed address. A store that neither takes a byte nor answers is given up
- * (Unavailable), the sooner the less it was given; what the sender does wrong stays the sender's error.
+ * (Unavailable), the sooner the less it was given; what the sender does wrong stays the sender's error. Resolves with the store's
+ * tag of what it was given.
  */
 export async function putPayload(
   url: string,
   body: AsyncIterable<Buffer>,
   { sizeBytes, signal, dispatcher, patience: { answerMs, stallMs } }: Putting,
-): Promise<void> {
+): Promise<string | undefined> {
   const stalled = new AbortController();
   const sender = { error: undefined as unknown };
   let timer: NodeJS.Timeout | undefined;
@@ -52,8 +62,9 @@ export async function putPayload(
       headersTimeout: 0, // watched here
       dispatcher,
     });
+    if (answer.statusCode !== 200) throw new StoreRefusal(answer.statusCode, await answer.body.text());
     await answer.body.dump();
-    if (answer.statusCode !== 200) throw new Error(`the store answered ${answer.statusCode}`);
+    return String(answer.headers.etag ?? '').replaceAll('"', '') || undefined;
   } catch (error) {
     signal.throwIfAborted();
     throw sender.error ?? unavailable(error);
@@ -63,10 +74,16 @@ export async function putPayload(
 }
 
 /**
- * Reads a signed address with back-pressure, or undefined when there is nothing (404); Unavailable when it has another size.
+ * Reads a signed address, or a range of it, with back-pressure, or undefined when there is nothing (404); Unavailable when it has
+ * another size.
  * Destroying the stream ends the connection to the store and is no error; a store that breaks off is.
  */
-export function getPayload(url: string, dispatcher: Dispatcher, sizeBytes?: number): Promise<Readable | undefined> {
+export function getPayload(
+  url: string,
+  dispatcher: Dispatcher,
+  sizeBytes?: number,
+  range?: ByteRange,
+): Promise<Readable | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Readable | undefined>();
   const { origin, pathname, search } = new URL(url);
   const turns = takeTurns();
@@ -88,35 +105,42 @@ export function getPayload(url: string, dispatcher: Dispatcher, sizeBytes?: numb
     turns.stalls();
     exchange?.pause();
   });
+  const found = range ? 206 : 200;
   let status = 0;
   dispatcher.dispatch(
-    { origin, path: pathname + search, method: 'GET' },
+    {
+      origin,
+      path: pathname + search,
+      method: 'GET',
+      headers: range ? { range: `bytes=${range.first}-${range.last}` } : {},
+    },
     {
       onRequestStart(controller) {
         exchange = controller;
       },
       onResponseStart(controller, statusCode, headers) {
-        if (statusCode === 200 && sizeBytes !== undefined && Number(headers['content-length']) !== sizeBytes) {
+        const foundBytes = range ? /\/(\d+)$/.exec(String(headers['content-range']))?.[1] : headers['content-length'];
+        if (statusCode === found && sizeBytes !== undefined && Number(foundBytes) !== sizeBytes) {
           controller.abort(new Error('a blob has another size than its upload'));
           return;
         }
         status = statusCode;
-        if (status === 200) resolve(payload);
+        if (status === found) resolve(payload);
       },
       onResponseData(controller, chunk) {
         turns.given();
-        if (status === 200 && !payload.push(chunk)) {
+        if (status === found && !payload.push(chunk)) {
           turns.stalls();
           controller.pause();
         }
       },
       onResponseEnd() {
-        if (status === 200) payload.push(null);
+        if (status === found) payload.push(null);
         else if (status === 404) resolve(undefined);
         else reject(unavailable(new Error(`the store answered ${status}`)));
       },
       onResponseError(_controller, cause) {
-        if (status !== 200) reject(unavailable(cause));
+        if (status !== found) reject(unavailable(cause));
         else if (payload.destroyed) return;
         else if (turns.isStoreKept()) payload.destroy(new KeptWaiting('The S3 store was kept waiting', { cause }));
         else payload.destroy(unavailable(cause));
@@ -161,16 +185,17 @@ function takeTurns() {
   };
 }
 
-/** Whether a signed HEAD finds the object. */
-export async function isStored(url: string, dispatcher: Dispatcher, answerMs: number): Promise<boolean> {
+/** The length of the object that a signed HEAD finds, in bytes; undefined when it finds none. */
+export async function storedBytes(url: string, dispatcher: Dispatcher, answerMs: number): Promise<number | undefined> {
   try {
-    const { statusCode, body } = await request(url, {
+    const { statusCode, body, headers } = await request(url, {
       method: 'HEAD',
       dispatcher,
       signal: AbortSignal.timeout(answerMs),
     });
     await body.dump();
-    if (statusCode === 200 || statusCode === 404) return statusCode === 200;
+    if (statusCode === 200) return Number(headers['content-length']);
+    if (statusCode === 404) return undefined;
     throw new Error(`the store answered ${statusCode}`);
   } catch (error) {
     throw unavailable(error);

@@ -1,11 +1,10 @@
 import { errorAnswers, Ok } from '@mayfly/shared/answers';
 import { HttpError } from '@mayfly/shared/errors';
 import { TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
-import { tokenMatches } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
 import { badOwnerToken, uploadNotFound } from '../errors.ts';
-import { findUpload } from '../find-upload.ts';
+import { findOwned, ownerIn } from '../find-upload.ts';
 
 /** Contract: DELETE /api/upload/<id>. In every state; the record first, then the blob. */
 export function deleteUpload(app: App, { uploads, blobs, logger, funnel }: FilesDeps) {
@@ -18,8 +17,7 @@ export function deleteUpload(app: App, { uploads, blobs, logger, funnel }: Files
   };
   const config = { docs: { headers: Type.Object({ 'X-Owner-Token': Token('the owner token') }) } };
   app.delete('/api/upload/:id', { schema, config, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
-    const upload = await findUpload(uploads, request.params.id);
-    if (!tokenMatches(request.headers['x-owner-token'], upload.ownerHash)) throw badOwnerToken();
+    const upload = await findOwned(uploads, ownerIn(request));
     if (!(await uploads.remove(upload.id))) throw uploadNotFound();
     funnel('deleted');
     try {

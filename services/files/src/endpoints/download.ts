@@ -1,8 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorAnswers } from '@mayfly/shared/answers';
-import { cutOff } from '@mayfly/shared/cut-off';
-import { serviceUnavailable } from '@mayfly/shared/errors';
 import { Token } from '@mayfly/shared/fields';
 import { recordUse } from '@mayfly/shared/telemetry/funnel';
 import { tokenMatches } from '@mayfly/shared/tokens';
@@ -13,13 +10,13 @@ import type { App, FilesDeps } from '../deps.ts';
 import { badAuthToken, uploadGone, uploadNotFound } from '../errors.ts';
 import { assertAvailable, findUpload } from '../find-upload.ts';
 import { keepLease, LEASE_SEC } from '../lease.ts';
+import { assertWhole, onBreak, openPayload, type PayloadReply, whenOver } from '../payload-answer.ts';
 
 const Payload = Type.Unsafe<Readable>({ type: 'string', format: 'binary', description: 'the encrypted payload' });
 
-type Reply = { raw: ServerResponse; removeHeader: (name: string) => unknown };
-
 /** Contract: GET /api/download/<id>. Counts once, when the payload is open and about to flow. */
-export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps) {
+export function download(app: App, deps: FilesDeps) {
+  const { uploads, logger, funnel } = deps;
   const schema = {
     operationId: 'downloadFile',
     tags: ['uploads'],
@@ -42,8 +39,7 @@ export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps
     assertAvailable(upload);
     if (!tokenMatches(request.headers['x-auth-token'], upload.authHash)) throw badAuthToken();
 
-    const payload = await openPayload(upload);
-    payload.once('error', (err) => logger.error({ err }, 'a payload broke off at the blob store'));
+    const payload = await openPayload(deps, upload);
     try {
       assertWhole(payload);
       const count = await uploads.claimDownload(upload.id, LEASE_SEC);
@@ -66,33 +62,28 @@ export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps
       .send(payload);
   });
 
-  /** A payload that is missing, damaged or cannot be opened costs the recipient nothing. */
-  async function openPayload({ id, sizeBytes }: Pick<AvailableUpload, 'id' | 'sizeBytes'>): Promise<Readable> {
-    const payload = await blobs.open(id, sizeBytes);
-    if (payload) return payload;
-    assertAvailable(await findUpload(uploads, id)); // deleted between the look-up and the opening?
-    throw serviceUnavailable(new Error('an available upload has no blob'));
-  }
-
   /** No download was left at the increment: the limit, the time, or the owner came first. */
   async function refuse(id: string): Promise<never> {
     await findUpload(uploads, id);
     throw uploadGone();
   }
 
-  /** It may have broken off while the database was asked. */
-  function assertWhole(payload: Readable) {
-    if (payload.destroyed) throw serviceUnavailable(payload.errored);
-  }
-
-  /** Keeps the sweep away while bytes flow, and gives the download back when the blob store breaks off. Decision 20. */
-  function deliver({ id, sizeBytes }: AvailableUpload, payload: Readable, reply: Reply) {
+  /**
+   * Keeps the sweep away while bytes flow, and gives the download back when the blob store breaks off. Decision
+   * open-then-count.
+   */
+  function deliver({ id, sizeBytes }: AvailableUpload, payload: Readable, reply: PayloadReply) {
     const { socket } = reply.raw.req;
     const writtenBefore = socket.bytesWritten;
-    payload.once('close', keepLease(uploads, id, logger));
-    payload.once('error', (error) => {
-      if (reply.raw.headersSent) cutOff(socket, 'store');
-      else takeHeadBack(reply);
+    const over = keepLease(() => uploads.renewLease(id, LEASE_SEC), logger);
+    payload.once('close', over);
+    whenOver(payload, reply, (isWhole) => {
+      // Best effort: else the sweep waits for the end of the lease.
+      uploads
+        .release(id, isWhole)
+        .catch((err: unknown) => logger.warn({ err }, 'the end of a download was not recorded'));
+    });
+    onBreak(payload, reply, (error) => {
       const isMostDelivered = socket.bytesWritten - writtenBefore > sizeBytes / 2;
       if (!isMostDelivered && !(error instanceof KeptWaiting)) void giveBack(id);
     });
@@ -106,13 +97,5 @@ export function download(app: App, { uploads, blobs, logger, funnel }: FilesDeps
       // Nothing else can be done: the recipient has lost a download to two faults at once.
       logger.warn({ err }, 'a download was not given back');
     }
-  }
-}
-
-/** Nothing was sent: the answer becomes a 503, which is no payload. */
-function takeHeadBack(reply: Reply) {
-  for (const name of ['content-type', 'content-length', 'x-file-count']) {
-    reply.removeHeader(name);
-    reply.raw.removeHeader(name);
   }
 }

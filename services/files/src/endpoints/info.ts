@@ -6,7 +6,7 @@ import type { App, FilesDeps } from '../deps.ts';
 import { uploadGone, uploadNotFound } from '../errors.ts';
 import { assertAvailable, findUpload } from '../find-upload.ts';
 
-const UploadInfo = Type.Object({
+export const UploadInfo = Type.Object({
   id: Id,
   size: Type.Integer({ description: 'size of the encrypted payload in bytes' }),
   fileCount: Type.Integer(),
@@ -38,7 +38,7 @@ export function info(app: App, { uploads }: FilesDeps) {
   });
 }
 
-function describe(upload: AvailableUpload): Static<typeof UploadInfo> {
+export function describe(upload: AvailableUpload): Static<typeof UploadInfo> {
   return {
     id: upload.id,
     size: upload.sizeBytes,
@@ -47,7 +47,7 @@ function describe(upload: AvailableUpload): Static<typeof UploadInfo> {
     passwordAlgo: upload.password?.algo ?? null,
     passwordSalt: upload.password?.salt ?? null,
     salt: upload.salt,
-    encryptedMeta: upload.meta?.encryptedMeta ?? null, // decision 5: null until set
+    encryptedMeta: upload.meta?.encryptedMeta ?? null, // contract 3.3: null until set
     nonce: upload.meta?.nonce ?? null,
     downloadCount: upload.downloadCount,
     maxDownloads: upload.maxDownloads,

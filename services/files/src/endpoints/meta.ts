@@ -1,14 +1,11 @@
-import { errorAnswers, Ok } from '@mayfly/shared/answers';
+import { errorAnswers } from '@mayfly/shared/answers';
 import { HttpError, invalidRequest } from '@mayfly/shared/errors';
-import { Base64, Token } from '@mayfly/shared/fields';
-import { tokenMatches } from '@mayfly/shared/tokens';
+import { Base64, META_BODY_BYTES, PossibleShare, Token } from '@mayfly/shared/fields';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
 import { badOwnerToken, metadataAlreadySet, uploadGone, uploadNotFound } from '../errors.ts';
-import { assertAvailable, findUpload } from '../find-upload.ts';
-
-/** Names, types and sizes of MAX_FILES_PER_UPLOAD files, encrypted. */
-const META_BODY_BYTES = 256 * 1024;
+import { assertAvailable, findOwned, findUpload, ownerIn } from '../find-upload.ts';
+import { isSealed, shareIn } from '../is-sealed.ts';
 
 /** Contract: POST /api/meta/<id>. Stores the encrypted metadata, once. */
 export function meta(app: App, { uploads }: FilesDeps) {
@@ -17,9 +14,13 @@ export function meta(app: App, { uploads }: FilesDeps) {
     tags: ['uploads'],
     summary: 'Store the encrypted metadata, once',
     params: Type.Object({ id: Type.String() }),
-    body: Type.Object({ encryptedMeta: Base64('the encrypted metadata'), nonce: Base64('its nonce') }),
+    body: Type.Object({
+      encryptedMeta: Base64('the encrypted metadata'),
+      nonce: Base64('its nonce'),
+      share: Type.Optional(PossibleShare),
+    }),
     response: {
-      200: Ok,
+      200: Type.Object({ ok: Type.Literal(true), isSealed: Type.Optional(Type.Literal(true)) }),
       ...errorAnswers({
         400: invalidRequest({ nonce: ['is required'] }),
         401: badOwnerToken(),
@@ -32,10 +33,13 @@ export function meta(app: App, { uploads }: FilesDeps) {
   };
   const config = { docs: { headers: Type.Object({ 'X-Owner-Token': Token('the owner token') }) } };
   app.post('/api/meta/:id', { schema, config, bodyLimit: META_BODY_BYTES }, async (request) => {
-    const upload = await findUpload(uploads, request.params.id);
-    if (!tokenMatches(request.headers['x-owner-token'], upload.ownerHash)) throw badOwnerToken();
+    const upload = await findOwned(uploads, ownerIn(request));
     assertAvailable(upload);
-    if (await uploads.setMeta(upload.id, request.body)) return { ok: true as const };
+    const { encryptedMeta, nonce } = request.body;
+    const share = shareIn(request.body.share);
+    if (await uploads.setMeta(upload.id, { encryptedMeta, nonce, ...(share && { share }) })) {
+      return { ok: true as const, ...isSealed(share) };
+    }
     const now = await findUpload(uploads, upload.id);
     throw now.status === 'available' ? metadataAlreadySet() : uploadGone();
   });

@@ -1,13 +1,28 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '@mayfly/shared/config';
-import { OneOf, PasswordAlgo, Salt, Token } from '@mayfly/shared/fields';
+import { canonicalBase64url, OneOf, PasswordAlgo, Salt, Token } from '@mayfly/shared/fields';
 import type { uploadSettings } from '@mayfly/shared/settings';
-import Type, { type Static } from 'typebox';
+import { hashToken } from '@mayfly/shared/tokens';
+import type { NewUpload } from '@mayfly/store/uploads';
+import Type, { type Static, type TProperties } from 'typebox';
 
 export type UploadHeaders = Static<ReturnType<typeof uploadHeaders>>;
 
+type Limits = Config<typeof uploadSettings>;
+
 /** Contract: POST /api/upload, headers. Integers are integers here: `readHeaders` has turned their text into numbers. */
-export function uploadHeaders(limits: Config<typeof uploadSettings>) {
+export function uploadHeaders(limits: Limits) {
+  return headersWith(limits, {
+    'Content-Length': Type.Integer({
+      minimum: 1,
+      maximum: limits.MAX_FILE_SIZE,
+      description: 'payload size in bytes',
+    }),
+  });
+}
+
+/** The same with the fields that tell the payload's length. */
+export function headersWith<const Lengths extends TProperties>(limits: Limits, lengths: Lengths) {
   return Type.Object(
     {
       'X-Auth-Token': Token('the auth token'),
@@ -21,11 +36,7 @@ export function uploadHeaders(limits: Config<typeof uploadSettings>) {
         description: 'number of files: 1, or more for an archive',
       }),
       'X-Has-Password': OneOf(['true', 'false'], 'whether a password protects the upload'),
-      'Content-Length': Type.Integer({
-        minimum: 1,
-        maximum: limits.MAX_FILE_SIZE,
-        description: 'payload size in bytes',
-      }),
+      ...lengths,
       'X-Password-Salt': Type.Optional(Salt('the password salt; required with a password')),
       'X-Password-Algo': Type.Optional(PasswordAlgo),
     },
@@ -37,7 +48,15 @@ export function uploadHeaders(limits: Config<typeof uploadSettings>) {
   );
 }
 
-const INTEGERS = new Set(['X-Max-Downloads', 'X-Expire-Sec', 'X-File-Count', 'Content-Length']);
+const INTEGERS = new Set([
+  'X-Max-Downloads',
+  'X-Expire-Sec',
+  'X-File-Count',
+  'Content-Length',
+  'X-Upload-Length',
+  'X-Upload-Length-Max',
+  'X-Part-Bytes',
+]);
 const PASSWORD_FIELDS = ['X-Password-Salt', 'X-Password-Algo'];
 
 /** The request's headers under the contract's names, decimal text as numbers, and nothing else. Not validated yet. */
@@ -52,4 +71,21 @@ export function readHeaders(headers: IncomingHttpHeaders, names: string[]): Reco
   // Without a password its fields mean nothing, whatever they hold.
   if (values['X-Has-Password'] === 'false') for (const name of PASSWORD_FIELDS) delete values[name];
   return values;
+}
+
+/** What is recorded of an upload whose headers are acceptable. */
+export function toNewUpload(id: string, headers: Omit<UploadHeaders, 'Content-Length'>, sizeBytes: number): NewUpload {
+  const salt = headers['X-Password-Salt'];
+  const algo = headers['X-Password-Algo'];
+  return {
+    id,
+    authHash: hashToken(headers['X-Auth-Token']),
+    ownerHash: hashToken(headers['X-Owner-Token']),
+    salt: canonicalBase64url(headers['X-Salt']),
+    sizeBytes,
+    fileCount: headers['X-File-Count'],
+    ...(salt && algo ? { password: { algo, salt: canonicalBase64url(salt) } } : {}),
+    maxDownloads: headers['X-Max-Downloads'],
+    expireSec: headers['X-Expire-Sec'],
+  };
 }

@@ -3,17 +3,17 @@ import { errorAnswers } from '@mayfly/shared/answers';
 import { awaitsContinue } from '@mayfly/shared/app';
 import { clientGone } from '@mayfly/shared/client-gone';
 import { problemsByField } from '@mayfly/shared/error-answers';
-import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired, NoRoom } from '@mayfly/shared/errors';
-import { canonicalBase64url, Id } from '@mayfly/shared/fields';
-import { hashToken } from '@mayfly/shared/tokens';
+import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired } from '@mayfly/shared/errors';
+import { Id } from '@mayfly/shared/fields';
 import { LengthMismatch } from '@mayfly/store/blobs';
 import type { NewUpload } from '@mayfly/store/uploads';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../deps.ts';
-import { FILE_TOO_LARGE, noRoomForUpload } from '../errors.ts';
+import { FILE_TOO_LARGE, noRoomForUpload, withoutRoom } from '../errors.ts';
 import { keepLease, LEASE_SEC } from '../lease.ts';
+import { linkTo } from '../link.ts';
 import { publish } from '../publish.ts';
-import { readHeaders, type UploadHeaders, uploadHeaders } from './upload-headers.ts';
+import { readHeaders, toNewUpload, type UploadHeaders, uploadHeaders } from './upload-headers.ts';
 
 /** Contract: POST /api/upload. Nothing exists for anyone until the last byte is stored. */
 export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId = randomUUID }: FilesDeps) {
@@ -56,7 +56,8 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
         const headers = readHeaders(request.headers, names);
         const validate = request.compileValidationSchema(headersSchema, 'headers');
         if (!validate(headers)) throw invalidRequest(problemsByField(validate.errors ?? [], 'headers'));
-        request.setDecorator('newUpload', toNewUpload(newId(), headers as UploadHeaders)); // validated above
+        const valid = headers as UploadHeaders; // validated above
+        request.setDecorator('newUpload', toNewUpload(newId(), valid, valid['Content-Length']));
       },
 
       handler: async (request, reply) => {
@@ -66,7 +67,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
         await uploads.begin(upload, LEASE_SEC).catch(withoutRoom);
         if (awaitsContinue(request)) reply.raw.writeContinue();
         funnel('started');
-        const endLease = keepLease(uploads, id, logger);
+        const endLease = keepLease(() => uploads.renewLease(id, LEASE_SEC), logger);
         const senderGone = clientGone(reply.raw);
         try {
           const body = request.raw.iterator({ destroyOnReturn: false });
@@ -81,7 +82,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
         } finally {
           endLease();
         }
-        return { id, url: `${publicAddress(request.headers)}/d/${id}` };
+        return { id, url: linkTo(id, request.headers) };
       },
     });
   });
@@ -98,29 +99,4 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
       logger.warn({ err }, 'an upload that failed is left to the sweep');
     }
   }
-}
-
-function withoutRoom(error: unknown): never {
-  throw error instanceof NoRoom ? noRoomForUpload(error) : error;
-}
-
-function toNewUpload(id: string, headers: UploadHeaders): NewUpload {
-  const salt = headers['X-Password-Salt'];
-  const algo = headers['X-Password-Algo'];
-  return {
-    id,
-    authHash: hashToken(headers['X-Auth-Token']),
-    ownerHash: hashToken(headers['X-Owner-Token']),
-    salt: canonicalBase64url(headers['X-Salt']),
-    sizeBytes: headers['Content-Length'],
-    fileCount: headers['X-File-Count'],
-    ...(salt && algo ? { password: { algo, salt: canonicalBase64url(salt) } } : {}),
-    maxDownloads: headers['X-Max-Downloads'],
-    expireSec: headers['X-Expire-Sec'],
-  };
-}
-
-/** What the gateway says the public address is; without a gateway, where the request was sent. Decision 11. */
-function publicAddress(headers: Record<string, string | string[] | undefined>): string {
-  return String(headers['x-mayfly-base-url'] ?? `http://${headers.host}`);
 }

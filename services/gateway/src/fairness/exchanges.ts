@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { whenClosed } from '../when-closed.ts';
 
 /** How far one direction of an exchange has come, and how long it may still stand still. */
 export type Direction = { movedBytes: number; patienceMs: number };
@@ -58,7 +59,7 @@ export function openExchanges(mostPerClient: number): Exchanges {
       const place = running.length;
       const exchange = { client, request, response, isPayload, startedAt, place, onEnd: undefined, watched: undefined };
       running.push(exchange);
-      response.on('close', () => end(exchange));
+      whenClosed(response, () => end(exchange));
       return exchange;
     },
     end,

@@ -3,7 +3,7 @@ import { HttpError } from '@mayfly/shared/errors';
 import type { bodySettings } from '@mayfly/shared/settings';
 import type { FastifyRequest } from 'fastify';
 import type { App, GatewayDeps } from '../deps.ts';
-import { clientOf } from '../limits/client-address.ts';
+import { clientOf } from '../limits/keys/client-address.ts';
 import { largestBody, type Route } from '../routes.ts';
 import type { fairnessSettings } from '../settings.ts';
 import { openBodyRoom, SMALL_BODY_BYTES } from './body-room.ts';
@@ -17,7 +17,8 @@ const CLIENTS_SHARE = 1 / 4;
 
 /**
  * Nobody gets more than a share of this process, however it is asked: of its requests under way, of the memory that bodies
- * take, and of its time. Over it 429; whoever is too slow is cut (408 while the body is on its way). Decisions 86 and 87.
+ * take, and of its time. Over it 429; whoever is too slow is cut (408 while the body is on its way). Decisions
+ * requests-under-way and least-rate.
  */
 export function beFair(
   app: App,

@@ -21,7 +21,7 @@ const CHECK_MS = 1_000;
  * Finds the clients that are too slow, once a second. Each direction of an exchange begins with a window of patience. Time in
  * which we wait for the client takes from it, and every byte that moves brings back what it may take at the least rate, up
  * to the window. So a client at the least rate is never cut, one that stands still is cut after a window, and time in which a
- * store or a service lets it wait costs it nothing. Decision 87.
+ * store or a service lets it wait costs it nothing. Decision least-rate.
  */
 export function watchSlowClients(exchanges: Exchanges, rules: Rules, cut: (exchange: Exchange, fault: Fault) => void) {
   const checkMs = Math.min(CHECK_MS, rules.bodyWindowMs / 4, rules.windowMs / 4);

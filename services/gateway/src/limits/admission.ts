@@ -3,18 +3,24 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 /** A name that is an HMAC already. Around midnight there is an old one, too, under the key of the day that ends. */
 export type Name = { name: string; old: string };
 
-/** What is asked about wrong tokens: whose attempt this is, at which item. Decision 79. */
+/**
+ * How many times as many wrong tokens as a client may come from each of its networks, the narrowest first: a /64, a /56 and a
+ * /48 of IPv6, or the one of an IPv4 address. Decision guesses-count-at-start.
+ */
+export const SHARES = [1, 4, 8] as const;
+/** Which of its networks an item's budget knows as one guesser, counted from 1; the last one where there are fewer. */
+export const GUESSER = 2;
+/** How long an item is locked that has no wrong tokens left today. */
+export const UNTIL_MIDNIGHT = -1;
+
+/** What is asked about wrong tokens: whose attempt this is, at which item. Decision guesses-count-at-start. */
 export type Guard = {
   /** Whether this process has no other attempt under way in these networks: then it is not worth reserving. */
   isAlone: boolean;
-  /** The networks that the client is in, the narrowest first, each with the wrong tokens that it may send. */
-  networks: (Name & { max: number })[];
-  /** Which of them is known to the item's budget as one guesser. */
-  guesser: number;
-  /** The item's budget, how long its day lasts, and when it may be forgotten. */
+  /** The networks that the client is in, the narrowest first. */
+  networks: Name[];
+  /** The item's budget. */
   item: string;
-  endsInMs: number;
-  expireSec: number;
 };
 
 /** What a request asks for besides its place in the window. Keys are HMACs already. */
@@ -42,14 +48,14 @@ export type Limits = {
 };
 
 /** What was decided: requests in the window, wait, quota exceeded, locked for, attempts to be waited for, reserved. */
-export type Decision = readonly [number, number, number, number, number, number];
+export type Decision = readonly [number, number, number?, number?, number?, number?];
 
-/** The library's result with what else was decided in the same step. Decision 93. */
+/** The library's result with what else was decided in the same step. Decision one-limiter-script. */
 export class Admission extends RateLimiterRes {
   /** There were too many requests in the window. */
   readonly isLimited: boolean;
   readonly isQuotaExceeded: boolean;
-  /** How long the item is locked for this client, in milliseconds; 0 when it is not. */
+  /** How long the item is locked for this client, in milliseconds, or UNTIL_MIDNIGHT; 0 when it is not. */
   readonly lockedMs: number;
   /** Whether an attempt was reserved, under which name. */
   readonly isReserved: boolean;
@@ -62,7 +68,7 @@ export class Admission extends RateLimiterRes {
   constructor(
     keptBy: Admission['keptBy'],
     limits: Limits,
-    [count, waitMs, isQuotaExceeded, lockedMs, mustWait, isReserved]: Decision,
+    [count, waitMs, isQuotaExceeded = 0, lockedMs = 0, mustWait = 0, isReserved = 0]: Decision,
     owner = '',
   ) {
     super(Math.max(limits.max - count, 0), waitMs, count, count === 1);

@@ -1,11 +1,10 @@
 import type { Logger } from '@mayfly/shared/logger';
 import type { Admission, Guard, Limits } from './admission.ts';
-import type { Network } from './client-address.ts';
-import { daySecondsLeft, msToMidnight, type Naming, nameFrom, ofDay, type Pseudonym } from './daily-names.ts';
+import { daySecondsLeft, type Naming, nameFrom, ofDay, type Pseudonym } from './keys/daily-names.ts';
 import type { MemoryAdmission } from './memory-admission.ts';
-import type { RedisAdmission } from './redis-admission.ts';
+import type { RedisAdmission } from './redis/redis-admission.ts';
 
-type Target = { networks: Network[]; item: string; ofClient: Pseudonym; naming: Naming; time: number };
+type Target = { networks: string[]; item: string; ofClient: Pseudonym; naming: Naming };
 
 export type Attempt = Target & {
   guard: Guard;
@@ -26,7 +25,7 @@ type Deps = {
 
 const UNLOCKED = Promise.resolve(0);
 
-/** Attempts at tokens, from the request to its answer. Decision 79. */
+/** Attempts at tokens, from the request to its answer. Decision guesses-count-at-start. */
 export class Attempts {
   readonly #deps: Deps;
   /** How many this process has under way. */
@@ -37,11 +36,11 @@ export class Attempts {
   }
 
   begin(target: Target): Attempt {
-    const { networks, item, ofClient, naming, time } = target;
-    const place = `${networks.at(-1)?.network}\n${item}`;
+    const { networks, item, ofClient, naming } = target;
+    const place = `${networks.at(-1)}\n${item}`;
     const others = this.#underWay.get(place) ?? 0;
     this.#underWay.set(place, others + 1);
-    return { networks, item, ofClient, naming, time, place, guard: this.#guardOf(target, others === 0) };
+    return { networks, item, ofClient, naming, place, guard: guardOf(target, others === 0) };
   }
 
   /** It was refused before it began. */
@@ -73,10 +72,9 @@ export class Attempts {
     // Under the names that it has by now.
     const time = now();
     const naming = await namingAt(time);
-    const ofClient = naming.pseudonymOf(attempt.networks[0]?.network ?? '');
-    const guard =
-      naming === attempt.naming ? attempt.guard : this.#guardOf({ ...attempt, ofClient, naming, time }, false);
-    const settlement = { guard, isSwitched: naming.isSwitched, owner, isReserved };
+    const ofClient = naming.pseudonymOf(attempt.networks[0] ?? '');
+    const guard = naming === attempt.naming ? attempt.guard : guardOf({ ...attempt, ofClient, naming }, false);
+    const settlement = { guard, isSwitched: naming.isSwitched, owner, isReserved, expireSec: daySecondsLeft(time) };
     try {
       if (isWrong) return await shared.fail(settlement);
       await shared.refund(settlement);
@@ -89,19 +87,15 @@ export class Attempts {
     }
     return 0;
   }
+}
 
-  #guardOf({ networks, item, ofClient, naming, time }: Target, isAlone: boolean): Guard {
-    const ofItem = naming.pseudonymOf(item);
-    return {
-      isAlone,
-      networks: networks.map(({ network, share }, index) => ({
-        ...nameFrom('mayfly:failures:', ofItem, index === 0 ? ofClient : naming.pseudonymOf(network)),
-        max: this.#deps.limits.failuresMax * share,
-      })),
-      guesser: Math.min(networks.length, 2), // an IPv4 address, or the /56 of an IPv6 one
-      item: ofDay(nameFrom('mayfly:guesses:', ofItem), naming.isSwitched),
-      endsInMs: msToMidnight(time),
-      expireSec: daySecondsLeft(time),
-    };
-  }
+function guardOf({ networks, item, ofClient, naming }: Target, isAlone: boolean): Guard {
+  const ofItem = naming.pseudonymOf(item);
+  return {
+    isAlone,
+    networks: networks.map((network, index) =>
+      nameFrom('mayfly:failures:', ofItem, index === 0 ? ofClient : naming.pseudonymOf(network)),
+    ),
+    item: ofDay(nameFrom('mayfly:guesses:', ofItem), naming.isSwitched),
+  };
 }

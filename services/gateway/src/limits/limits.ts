@@ -2,14 +2,14 @@ import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { limitSettings } from '../settings.ts';
-import type { Admission, Demands, Limits } from './admission.ts';
+import { type Admission, type Demands, type Limits, UNTIL_MIDNIGHT } from './admission.ts';
 import { Attempts } from './attempts.ts';
-import { breaker } from './breaker.ts';
-import { clientOf, networksOf } from './client-address.ts';
-import { dailyNames, dateOf, daySecondsLeft, msToMidnight, nameFrom, ofDay } from './daily-names.ts';
+import { clientOf, networksOf } from './keys/client-address.ts';
+import { dailyNames, dateOf, daySecondsLeft, msToMidnight, nameFrom, ofDay } from './keys/daily-names.ts';
+import { pseudonym, sharedKeys } from './keys/shared-keys.ts';
 import { MemoryAdmission } from './memory-admission.ts';
-import { RedisAdmission } from './redis-admission.ts';
-import { pseudonym, sharedKeys } from './shared-keys.ts';
+import { breaker } from './redis/breaker.ts';
+import { RedisAdmission } from './redis/redis-admission.ts';
 import { WaitingRoom } from './waiting.ts';
 
 /** How often a gateway asks Redis, beside its requests, whether it is there and which keys count. */
@@ -35,7 +35,7 @@ export type Ticket = {
   giveBack(): Promise<void>;
   /**
    * The token was wrong: one more for this client and item. Resolves when it is counted, or cannot be, with 0; or with how long the
-   * item is locked, in milliseconds, when others were quicker. Decision 79.
+   * item is locked, in milliseconds, when others were quicker. Decision guesses-count-at-start.
    */
   fail(): Promise<number>;
   /** It was not: the attempt does not count. */
@@ -46,12 +46,17 @@ export type RequestLimits = {
   limits: Limits;
   admit(request: Request): Promise<Ticket>;
   keyOf(address: string): Promise<string>;
+  /** Bytes that the client was charged for, and that are not stored after all. */
+  credit(address: string, bytes: number): Promise<void>;
 };
 
 const nothing = async () => {};
 const unlocked = async () => 0;
 
-/** Rate limit, quota and guessing: one decision per request, shared by all replicas. Decisions 12, 13, 79 and 80. */
+/**
+ * Rate limit, quota and guessing: one decision per request, shared by all replicas. Decisions client-address,
+ * daily-quota, guesses-count-at-start and limits-kept-in-memory.
+ */
 export function requestLimits(options: {
   redis: Redis;
   settings: Config<typeof limitSettings>;
@@ -98,16 +103,22 @@ export function requestLimits(options: {
       return ofDay(nameFrom('mayfly:rate:', naming.pseudonymOf(clientOf(address))), naming.isSwitched);
     },
 
+    async credit(address, bytes) {
+      if (bytes === 0 || limits.quotaBytes === 0) return;
+      const { key } = await quotaOf(clientOf(address), bytes, now());
+      await shared.giveBack(key, bytes).catch(() => memory.giveBack(key, bytes));
+    },
+
     async admit({ address, bytes, item }) {
       const time = now();
       const isGuarded = item !== undefined && limits.failuresMax > 0;
       const networks = networksOf(address, isGuarded ? undefined : 1);
-      const { network: client } = networks[0];
+      const [client] = networks;
       const quota = bytes > 0 && limits.quotaBytes > 0 ? await quotaOf(client, bytes, time) : undefined;
       const found = namingAt(time);
       const naming = found instanceof Promise ? await found : found;
       const ofClient = naming.pseudonymOf(client);
-      const attempt = isGuarded ? attempts.begin({ networks, item, ofClient, naming, time }) : undefined;
+      const attempt = isGuarded ? attempts.begin({ networks, item, ofClient, naming }) : undefined;
       const demands: Demands = {
         rate: nameFrom('mayfly:rate:', ofClient),
         isSwitched: naming.isSwitched,
@@ -119,9 +130,10 @@ export function requestLimits(options: {
       const isAdmitted =
         !admission.isLimited && !admission.isQuotaExceeded && admission.lockedMs === 0 && !admission.mustWait;
       if (attempt && !isAdmitted) attempts.drop(attempt);
+      const lockedMs = admission.lockedMs === UNTIL_MIDNIGHT ? msToMidnight(time) : admission.lockedMs;
       return {
         admission,
-        lockedMs: admission.mustWait ? TRY_AGAIN_MS : admission.lockedMs,
+        lockedMs: admission.mustWait ? TRY_AGAIN_MS : lockedMs,
         msToMidnight: msToMidnight(time),
         giveBack: quota && isAdmitted ? () => giveBack(quota, admission) : nothing,
         fail: attempt && isAdmitted ? () => attempts.settle(attempt, admission, true) : unlocked,

@@ -1,9 +1,19 @@
-import { Admission, type Decision, type Demands, type Guard, type Limits, type Name } from './admission.ts';
+import {
+  Admission,
+  type Decision,
+  type Demands,
+  GUESSER,
+  type Guard,
+  type Limits,
+  type Name,
+  SHARES,
+  UNTIL_MIDNIGHT,
+} from './admission.ts';
 
 /** Most of each kind that is remembered; the one that came first is forgotten for a new one. */
 const MAX_KEYS = 10_000;
 
-/** The same decisions in this process alone, for when Redis is away. Decision 14. */
+/** The same decisions in this process alone, for when Redis is away. Decision limits-without-redis. */
 export class MemoryAdmission {
   readonly #limits: Limits;
   readonly #now: () => number;
@@ -30,15 +40,15 @@ export class MemoryAdmission {
       const name = named([this.#requests], rate, isSwitched);
       const log = live(this.#requests.get(name), windowMs, now);
       remember(this.#requests, name, log);
-      if (log.length >= max) return decided(log.length + 1, (log[0] ?? now) + windowMs - now, 0, 0, 0, 0);
+      if (log.length >= max) return decided(log.length + 1, (log[0] ?? now) + windowMs - now);
       log.push(now);
       [count, waitMs] = [log.length, (log[0] ?? now) + windowMs - now];
     }
     const { lockedMs, mustWait } = guard ? this.#judge(guard, isSwitched, now) : { lockedMs: 0, mustWait: false };
-    if (lockedMs > 0 || mustWait) return decided(count, waitMs, 0, lockedMs, mustWait ? 1 : 0, 0);
+    if (lockedMs !== 0 || mustWait) return decided(count, waitMs, 0, lockedMs, mustWait ? 1 : 0);
     if (quota) {
       const used = (this.#bytes.get(quota.key) ?? 0) + quota.bytes;
-      if (used > quotaBytes) return decided(count, waitMs, 1, 0, 0, 0);
+      if (used > quotaBytes) return decided(count, waitMs, 1);
       remember(this.#bytes, quota.key, used);
     }
     for (const { name } of guard?.networks ?? []) this.#attempts.set(name, (this.#attempts.get(name) ?? 0) + 1);
@@ -71,31 +81,37 @@ export class MemoryAdmission {
       const name = named([this.#locks, this.#failures], network, isSwitched);
       const now = this.#now();
       const log = [...live(this.#locks.get(name) ?? this.#failures.get(name), this.#limits.failuresWindowMs, now), now];
-      if (log.length > network.max) log.shift();
-      const isFull = log.length >= network.max;
+      const most = this.#mostFailures(index);
+      if (log.length > most) log.shift();
+      const isFull = log.length >= most;
       (isFull ? this.#failures : this.#locks).delete(name);
       remember(isFull ? this.#locks : this.#failures, name, log);
-      if (index === guard.guesser - 1 && this.#limits.itemFailuresMax > 0) this.#spend(guard.item, name);
+      if (index === guesserOf(guard) && this.#limits.itemFailuresMax > 0) this.#spend(guard.item, name);
     }
   }
 
-  #judge({ networks, guesser, item, endsInMs }: Guard, isSwitched: boolean, now: number) {
+  #judge(guard: Guard, isSwitched: boolean, now: number) {
     const { failuresWindowMs, itemFailuresMax } = this.#limits;
+    const { networks, item } = guard;
     const budget = this.#budgets.get(item);
     const isUsedUp = budget !== undefined && itemFailuresMax > 0 && budget.all >= itemFailuresMax;
     let mustWait = false;
     for (const [index, network] of networks.entries()) {
       const name = named([this.#locks, this.#failures], network, isSwitched);
       const failures = live(this.#locks.get(name) ?? this.#failures.get(name), failuresWindowMs, now);
-      if (failures.length >= network.max) {
+      if (failures.length >= this.#mostFailures(index)) {
         return { lockedMs: (failures[0] ?? now) + failuresWindowMs - now, mustWait: false };
       }
-      const isGuesser = isUsedUp && index === guesser - 1;
-      if (isGuesser && budget.guessers.has(name)) return { lockedMs: endsInMs, mustWait: false };
-      const most = isGuesser ? failures.length + 1 : network.max; // one attempt at a time
+      const isGuesser = isUsedUp && index === guesserOf(guard);
+      if (isGuesser && budget.guessers.has(name)) return { lockedMs: UNTIL_MIDNIGHT, mustWait: false };
+      const most = isGuesser ? failures.length + 1 : this.#mostFailures(index); // one attempt at a time
       if (failures.length + (this.#attempts.get(network.name) ?? 0) >= most) mustWait = true;
     }
     return { lockedMs: 0, mustWait };
+  }
+
+  #mostFailures(network: number): number {
+    return this.#limits.failuresMax * (SHARES[network] ?? 1);
   }
 
   #spend(item: string, guesser: string) {
@@ -105,6 +121,9 @@ export class MemoryAdmission {
     remember(this.#budgets, item, budget);
   }
 }
+
+/** The place of the network that counts as one guesser. */
+const guesserOf = ({ networks }: Guard) => Math.min(networks.length, GUESSER) - 1;
 
 function live(log: number[] = [], windowMs: number, now: number): number[] {
   return log.filter((time) => time > now - windowMs);

@@ -21,6 +21,10 @@ export function observedLimits(requests: RequestLimits): RequestLimits {
   );
   return {
     ...requests,
+    credit(address, bytes) {
+      charged.add(bytes, { 'mayfly.change': 'given_back' });
+      return requests.credit(address, bytes);
+    },
     async admit(request) {
       const ticket = await redis.run('limits.admit', () => requests.admit(request));
       const decision = decisionOf(ticket);

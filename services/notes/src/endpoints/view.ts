@@ -1,9 +1,9 @@
 import { errorAnswers } from '@mayfly/shared/answers';
 import { HttpError, invalidRequest } from '@mayfly/shared/errors';
-import { TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
+import { parseId, TOKEN_BODY_BYTES, Token } from '@mayfly/shared/fields';
 import { recordUse } from '@mayfly/shared/telemetry/funnel';
-import { tokenMatches } from '@mayfly/shared/tokens';
-import type { Note, Repeat } from '@mayfly/store/notes';
+import { hashToken, tokenMatches } from '@mayfly/shared/tokens';
+import type { View as Claimed, Note, Notes, Repeat } from '@mayfly/store/notes';
 import Type from 'typebox';
 import type { App, NotesDeps } from '../deps.ts';
 import { badAuthToken, noteGone, noteNotFound } from '../errors.ts';
@@ -18,8 +18,8 @@ const View = Type.Object({
   maxViews: Type.Integer(),
 });
 
-/** Contract: POST /api/note/<id>/view. Counts one view; the last one erases the content. Decision 89 on repetitions. */
-export function view(app: App, { notes, funnel, limits }: NotesDeps) {
+/** Contract: POST /api/note/<id>/view. Counts one view; the last one erases the content. Decision repeatable-views. */
+export function view(app: App, { notes, funnel, limits, viewPatience }: NotesDeps) {
   const schema = {
     operationId: 'viewNote',
     tags: ['notes'],
@@ -37,28 +37,35 @@ export function view(app: App, { notes, funnel, limits }: NotesDeps) {
       }),
     },
   };
-  const turn = largeViews();
+  const turn = largeViews(viewPatience);
+  const counted = ({ isRepeat, ...answer }: Claimed) => {
+    if (!isRepeat) recordUse(funnel, answer.viewCount, answer.maxViews);
+    return answer;
+  };
   const isRepeatable = limits.VIEW_REPEAT_SEC > 0;
   const config = isRepeatable ? { docs: { headers: Type.Object({ 'Idempotency-Key': IdempotencyKey }) } } : {};
   app.post('/api/note/:id/view', { schema, config, bodyLimit: TOKEN_BODY_BYTES }, async (request, reply) => {
     const { authToken } = request.body;
     const repeat = readRepeat(request.headers, limits.VIEW_REPEAT_SEC);
+    const small = await claimSmallView(notes, request.params.id, authToken, repeat);
+    if (small) return counted(small);
+    // It is large, or there is something wrong.
     const note = await findNote(notes, request.params.id);
     if (!mayBeRepeated(note, authToken, repeat)) {
       assertAvailable(note);
       if (!tokenMatches(authToken, note.authHash)) throw badAuthToken();
     }
-    const { contentLength = 0 } = note;
-    await turn(contentLength, reply.raw);
-    const view = await notes.claimView(note.id, repeat, contentLength);
-    if (view) {
-      const { isRepeat, ...answer } = view;
-      if (!isRepeat) recordUse(funnel, view.viewCount, view.maxViews);
-      return answer;
-    }
+    await turn(note.contentLength ?? 0, reply.raw);
+    const view = await notes.claimView(note.id, repeat);
+    if (view) return counted(view);
     const now = await findNote(notes, note.id); // somebody else took the last view, or the time or the owner came first
     throw noteGone(now.status === 'available' ? 'limit_reached' : now.status);
   });
+}
+
+async function claimSmallView(notes: Notes, idText: string, authToken: string, repeat: Repeat | undefined) {
+  const id = parseId(idText);
+  return id ? notes.claimSmallView(id, hashToken(authToken), repeat) : undefined;
 }
 
 /** A used-up note still opens for whoever viewed it a moment ago; everybody else gets its 410. */

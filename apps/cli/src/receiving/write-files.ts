@@ -1,0 +1,62 @@
+import type { FileHandle } from 'node:fs/promises';
+import { MayflyError } from '@mayfly/client';
+import { asDiskError } from '../save.ts';
+import type { PartialFolder, Position } from './partial-folder.ts';
+import { nothingOf, openAnew, openWritten, positionOf, type Start } from './written.ts';
+
+/** So much is lost at most when the process is killed, or the power fails. */
+const SAVE_MS = 500;
+
+export type ArrivingFile = { index: number; stream: ReadableStream<Uint8Array> };
+
+/** Writes files while they come. `save` hears again and again, and when something fails, how much is safely on the disk. */
+export async function writeFiles(
+  files: AsyncIterable<ArrivingFile>,
+  folder: PartialFolder,
+  start: Start,
+  save: (position: Position) => Promise<void>,
+) {
+  let at = start;
+  let savedMs = performance.now();
+  let saving: Promise<void> | undefined;
+  /** Beside what is being written: the network does not wait for the disk. */
+  const saveFrom = async (file: FileHandle) => {
+    const position = positionOf(at);
+    await file.datasync();
+    await save(position);
+    savedMs = performance.now();
+  };
+  try {
+    for await (const { index, stream } of files) {
+      at = index === start.index ? start : nothingOf(index);
+      await using file = at.bytes > 0 ? await openWritten(folder, index) : await openAnew(folder, index);
+      try {
+        for await (const piece of stream) {
+          await writeAll(file, piece, at.bytes);
+          at.hash.update(piece);
+          at = { ...at, bytes: at.bytes + piece.length };
+          if (saving || performance.now() - savedMs < SAVE_MS) continue;
+          // Best effort: what cannot be kept now may be kept a moment later, and nothing else depends on it.
+          saving = saveFrom(file)
+            .catch(() => {})
+            .finally(() => {
+              saving = undefined;
+            });
+        }
+      } finally {
+        await saving;
+        await file.sync();
+      }
+    }
+  } catch (error) {
+    // Best effort: then it goes on a little further back.
+    await save(positionOf(at)).catch(() => {});
+    throw error instanceof MayflyError ? error : asDiskError(error);
+  }
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array, atBytes: number) {
+  for (let written = 0; written < piece.length; ) {
+    written += (await file.write(piece, written, piece.length - written, atBytes + written)).bytesWritten;
+  }
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LocalRedis, startRedis } from '@mayfly/local-stores/redis';
+import pg from 'pg';
+
+/** The PostgreSQL of this test run. Its databases are made with freshDatabase. */
+export function testDatabaseUrl(): string {
+  return fromEnvironment('TEST_DATABASE_URL');
+}
+
+/** The Redis of this test run. Every test shares it, so keys need a prefix of the test's own. */
+export function testRedisUrl(): string {
+  return fromEnvironment('TEST_REDIS_URL');
+}
+
+/** The settings that lead to the S3 store of this test run, with a bucket of their own that does not exist yet. */
+export function testS3Settings() {
+  const url = new URL(fromEnvironment('TEST_S3_URL'));
+  return {
+    S3_ENDPOINT: url.origin,
+    S3_REGION: 'us-east-1',
+    S3_BUCKET: `test-${randomBytes(8).toString('hex')}`,
+    S3_PATH_STYLE: 'true' as const,
+    S3_ACCESS_KEY: decodeURIComponent(url.username),
+    S3_SECRET_KEY: decodeURIComponent(url.password),
+  };
+}
+
+function fromEnvironment(name: string): string {
+  const url = process.env[name];
+  if (!url) throw new Error(`${name} is not set: start the tests with npm test or vitest, which start the stores`);
+  return url;
+}
+
+/** An empty database of its own, dropped when it is disposed of whatever still uses it. */
+export async function freshDatabase(): Promise<AsyncDisposable & { url: string }> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await query(testDatabaseUrl(), `CREATE DATABASE ${name}`);
+  const url = new URL(testDatabaseUrl());
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: async () => {
+      await query(testDatabaseUrl(), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+/** The rows that a statement gives, on a connection of its own. */
+export async function query<Row = Record<string, unknown>>(
+  databaseUrl: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    return (await client.query(statement, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A Redis of its own, for tests that stop it, fill it or look at every key. */
+export function freshRedis(): Promise<LocalRedis & { pause(): void; resume(): void }> {
+  return startRedis().then((redis) => ({
+    ...redis,
+    /** It hangs: connections stay open and nothing is answered. */
+    pause: () => void process.kill(redis.pid, 'SIGSTOP'),
+    resume: () => void process.kill(redis.pid, 'SIGCONT'),
+  }));
+}
+
+/** An empty folder, removed when it is disposed of. */
+export async function freshFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = mkdtempSync(join(tmpdir(), 'mayfly-test-'));
+  chmodSync(path, 0o755);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

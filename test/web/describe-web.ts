@@ -1,0 +1,68 @@
+import { MayflyClient } from '@mayfly/client';
+import { nodeTransport } from '@mayfly/client/node';
+import { type RunningShape, type Shape, startShape } from '@mayfly/testing/shapes';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { CHROMIUM, openPage, type Prepare, startBrowser, type Watched } from './browser.ts';
+
+export type Web = {
+  readonly shape: Shape;
+  readonly running: RunningShape;
+  readonly baseUrl: string;
+  /** A program that uses the same service. */
+  readonly client: MayflyClient;
+  /** A page in a context of its own; see openPage. */
+  open(options?: BrowserContextOptions, prepare?: Prepare): Promise<Watched>;
+  /** The same, one for all tests of this suite that do not mind what the others have left in it. */
+  sharePage(options?: BrowserContextOptions, prepare?: Prepare): () => Page;
+};
+
+/** Runs tests with a browser and a service with its pages, on one shape after the other. Skipped where there is no Chromium. */
+export function describeWeb(
+  name: string,
+  { shapes, settings = {} }: { shapes: Shape[]; settings?: Record<string, string> },
+  tests: (web: Web) => void,
+) {
+  describe.skipIf(!CHROMIUM).each(shapes)(`${name} (%s; needs Chromium, else skipped)`, (shape) => {
+    let running: RunningShape | undefined;
+    let browser: Promise<Browser> | undefined;
+    const started = () => {
+      if (!running) throw new Error('the service is started before the tests run, not while they are collected');
+      return running;
+    };
+    beforeAll(async () => {
+      const { TEST_WEB_DIR } = process.env;
+      if (!TEST_WEB_DIR) throw new Error('TEST_WEB_DIR is not set: npm test and vitest build the web app');
+      running = await startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...settings });
+    });
+    afterAll(async () => {
+      await (await browser)?.close();
+      await running?.[Symbol.asyncDispose]();
+    });
+    const open: Web['open'] = async (...options) => {
+      browser ??= startBrowser();
+      return openPage(await browser, ...options);
+    };
+    tests({
+      shape,
+      open,
+      sharePage(...options) {
+        let watched: Watched;
+        beforeAll(async () => {
+          watched = await open(...options);
+        });
+        afterAll(() => watched?.[Symbol.asyncDispose]());
+        return () => watched.page;
+      },
+      get running() {
+        return started();
+      },
+      get baseUrl() {
+        return started().baseUrl;
+      },
+      get client() {
+        return new MayflyClient({ baseUrl: started().baseUrl, transport: nodeTransport() });
+      },
+    });
+  });
+}

@@ -317,7 +317,7 @@ describe('notices whose senders are killed', () => {
     stack.defer(() => client.end());
     const left = async () => (await client.query('select attempts from notes.notices')).rows;
     expect(await left()).toHaveLength(times);
-    await client.query('update notes.notices set due_at = now()'); // a minute later
+    await client.query("update notes.notices set due_at = now() - interval '1 second'"); // a minute later
     await startReady(stack, 'janitor', env);
     await untilTrue(async () => (await left()).length === 0, 60_000);
     const ids = (all: Received[]) => all.map(({ headers }) => headers['webhook-id']).sort();

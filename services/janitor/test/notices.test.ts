@@ -36,7 +36,7 @@ afterEach(() => stack.disposeAsync());
 
 const outboxes = () => ({ upload: postgresUploadNotices(db), note: postgresNoteNotices(db) });
 const waiting = () => outboxes().note.waiting();
-const hurry = () => sql`update notes.notices set due_at = now()`.execute(db);
+const hurry = () => sql`update notes.notices set due_at = now() - interval '1 second'`.execute(db);
 const attempts = async () =>
   (await sql<{ attempts: number }>`select attempts from notes.notices order by attempts`.execute(db)).rows.map(
     (row) => row.attempts,

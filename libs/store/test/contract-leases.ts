@@ -229,32 +229,37 @@ export function leasesContract(
     });
 
     test('ends after a while without a range, goes on while one is read, and has a last moment', async () => {
-      const { id } = await add();
-      const [idle, read] = [keyOf(id), keyOf(id)];
-      const terms = { ...TERMS, idleSec: 1, longestSec: 2 };
-      await leases.take(idle, bytes(1), terms);
-      await leases.take(read, bytes(1), terms);
-      await leases.renew(read, 5);
+      const { id } = await add({ maxDownloads: 3 });
+      const [idle, read, old] = [keyOf(id), keyOf(id), keyOf(id)];
+      const terms = { ...TERMS, idleSec: 1 };
+      for (const key of [idle, read]) await leases.take(key, bytes(1), terms);
+      await leases.take(old, bytes(1), { ...TERMS, longestSec: 1 });
+      for (const key of [read, old]) await leases.renew(key, 300);
       await advance(1.05);
       expect(await leases.take(idle, bytes(1), terms)).toBe('ended');
       expect(await leases.find(idle)).toBeUndefined();
-      expect(await leases.take(read, bytes(1), terms)).toHaveProperty('endsAt');
-      await advance(1.05);
-      expect(await leases.take(read, bytes(1), terms)).toBe('ended');
+      expect(await leases.take(read, bytes(1), TERMS)).toHaveProperty('endsAt');
+      expect(await leases.take(read, bytes(1), TERMS)).toHaveProperty('endsAt');
+      expect(await leases.take(old, bytes(1), TERMS)).toHaveProperty('endsAt'); // it was being read
+      expect(await leases.take(old, bytes(1), TERMS)).toBe('ended');
     });
 
     test('outlives the expiry of its upload by its own time, no longer, and nobody begins one then', async () => {
-      const { id } = await add({ expireSec: 1 });
-      const key = keyOf(id);
-      await leases.take(key, bytes(1), { ...TERMS, idleSec: 1 });
-      await leases.take(key, bytes(1), TERMS); // what was said first about its end stays
-      await advance(1.05);
+      const { id } = await add({ expireSec: 2, maxDownloads: 3 });
+      const [short, long] = [keyOf(id), keyOf(id)];
+      await Promise.all([
+        leases.take(short, bytes(1), { ...TERMS, idleSec: 1 }),
+        leases.take(long, bytes(1), { ...TERMS, idleSec: 300 }),
+      ]);
+      await leases.renew(short, 300);
+      await advance(3.05);
       expect(await countOf(id)).toBe('expired');
       expect(await leases.take(keyOf(id), bytes(1), TERMS)).toBe('gone');
-      expect(await leases.take(key, bytes(1), TERMS)).toHaveProperty('endsAt');
+      expect(await leases.take(long, bytes(1), TERMS)).toHaveProperty('endsAt');
+      expect(await leases.take(short, bytes(1), TERMS)).toHaveProperty('endsAt'); // it was being read
+      expect(await leases.take(short, bytes(1), TERMS)).toBe('ended'); // what was said first about its end stays
       expect(await swept(id)).toBe(false);
-      await advance(1.05);
-      expect(await leases.take(key, bytes(1), TERMS)).toBe('ended');
+      await leases.end(long, false);
       expect(await swept(id)).toBe(true);
     });
 

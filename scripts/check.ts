@@ -7,6 +7,8 @@ import { join, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '..');
 
 const CHECKS = [
+  // First: it writes the types of the texts.
+  { name: 'texts of the web app', program: '../apps/web/build/texts/check.ts', args: [] },
   { name: 'types', program: 'typescript/bin/tsc', args: ['--noEmit'] },
   { name: 'types of the browser tests', program: 'typescript/bin/tsc', args: ['--noEmit', '-p', 'test/web'] },
   {

@@ -1,12 +1,13 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
+import { texts } from './build/texts/plugin.ts';
 
 /** The service worker's address, and below which addresses it works: none of the app's own pages is among them. */
 const SERVICE_WORKER = 'handover/service-worker.js';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [svelte()],
+  plugins: [svelte(), texts()],
   worker: { format: 'es' },
   build: {
     target: 'es2023',

@@ -88,7 +88,7 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
       what: 'too many files',
       names: Array.from({ length: 1000 }, (_, index) => `${index}`.padStart(200, 'x')),
       sizeBytes: 1,
-      sentence: /the names of these 1000 files are too long for one upload/,
+      sentence: /the names of these 1,000 files are too long for one upload/,
     },
   ])('$what: a sentence, before anything is encrypted', async ({ names, sizeBytes, sentence }) => {
     await using watched = await web.open();

@@ -1,25 +1,30 @@
 import { createSubscriber } from 'svelte/reactivity';
-import { en, type Messages } from './en.ts';
+import english from './en.json?texts';
+import { type Formats, formatsFor } from './formats.ts';
 
-/** Every language by its tag: its name for the menu, and its messages, which are loaded when it is chosen. */
-export const LANGUAGES: Record<string, { name: string; load: () => Promise<Messages> }> = {
-  en: { name: 'English', load: async () => en },
-  de: { name: 'Deutsch', load: async () => (await import('./de.ts')).de },
+type Texts = ReturnType<typeof english>;
+type Language = { name: string; dir?: 'rtl'; load: () => Promise<{ default: (formats: Formats) => Texts }> };
+
+/** Every language by its tag: its own name for the menu, and its texts, which are loaded when it is chosen. */
+export const LANGUAGES: Record<string, Language> = {
+  en: { name: 'English', load: async () => ({ default: english }) },
+  de: { name: 'Deutsch', load: () => import('./de.json?texts') },
 };
 
 const KEY = 'mayfly-language';
 
-let messages: Messages = en;
+const inEnglish = formatsFor('en');
+let current = { tag: 'en', ...inEnglish, ...english(inEnglish) };
 let onChange = () => {};
 const subscribe = createSubscriber((update) => {
   onChange = update;
 });
 
-/** The messages of the chosen language. What is on the page follows when another one is chosen. */
-export const t: Messages = new Proxy(en, {
+/** The texts of the chosen language, and how it writes numbers and dates. What is on the page follows when another one is chosen. */
+export const t: typeof current = new Proxy(current, {
   get(_, name) {
     subscribe();
-    return Reflect.get(messages, name);
+    return Reflect.get(current, name);
   },
 });
 
@@ -40,9 +45,13 @@ export async function chooseLanguage(tag: string) {
 }
 
 async function use(tag: string) {
-  messages = (await LANGUAGES[tag]?.load()) ?? en;
-  document.documentElement.lang = messages.tag;
-  document.documentElement.dir = messages.dir;
+  const language = LANGUAGES[tag];
+  if (!language) return;
+  const { default: texts } = await language.load();
+  const formats = formatsFor(tag);
+  current = { tag, ...formats, ...texts(formats) };
+  document.documentElement.lang = tag;
+  document.documentElement.dir = language.dir ?? 'ltr';
   onChange();
 }
 

@@ -15,11 +15,12 @@ export function mayPass(error: unknown): boolean {
 /** Why something failed, in the reader's language: a few words and a sentence. */
 export function problemOf(error: unknown): { code: string; title: string; sentence: string } {
   const code = codeOf(error);
-  const [title, sentence] = t.problems[code] ?? t.problems.unknown ?? ['', ''];
+  const problems: Record<string, { title: string; sentence: string }> = t.problems;
+  const { title, sentence } = problems[code] ?? t.problems.unknown;
   const { retryAfterSec, repeatForSec } = error instanceof MayflyError ? error : {};
   const advice = repeatForSec
-    ? t.repeatFor(repeatForSec)
-    : retryAfterSec && !AT_ANY_TIME.has(code) && t.waitFor(retryAfterSec);
+    ? t.advice.repeatFor({ seconds: repeatForSec })
+    : retryAfterSec && !AT_ANY_TIME.has(code) && t.advice.waitFor({ seconds: retryAfterSec });
   return { code, title, sentence: advice ? `${sentence} ${advice}` : sentence };
 }
 

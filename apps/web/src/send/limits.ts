@@ -9,12 +9,12 @@ export async function filesProblem(files: ChosenFile[], config: ServiceConfig): 
   const { uploadParts } = config;
   const { maxFileSize } = uploadParts ?? config;
   const sizeBytes = await call('measure', { files, uploadParts });
-  if (sizeBytes === undefined) return t.limits.tooMany(files.length);
+  if (sizeBytes === undefined) return t.limits.tooMany({ count: files.length });
   if (sizeBytes <= maxFileSize) return undefined;
   const [only, ...others] = files;
   return only && others.length === 0
-    ? t.limits.tooLargeOne(only.name, sizeBytes, maxFileSize)
-    : t.limits.tooLarge(sizeBytes, maxFileSize);
+    ? t.limits.tooLargeOne({ name: only.name, size: sizeBytes, most: maxFileSize })
+    : t.limits.tooLarge({ size: sizeBytes, most: maxFileSize });
 }
 
 export function noteBytes(text: string): number {
@@ -24,7 +24,9 @@ export function noteBytes(text: string): number {
 /** The same for a note's text. */
 export function noteProblem(text: string, config: ServiceConfig): string | undefined {
   const sizeBytes = noteBytes(text);
-  return sizeBytes > config.noteMaxSize ? t.limits.noteTooLong(sizeBytes, config.noteMaxSize) : undefined;
+  return sizeBytes > config.noteMaxSize
+    ? t.limits.noteTooLong({ size: sizeBytes, most: config.noteMaxSize })
+    : undefined;
 }
 
 /** The option nearest to the wish. */

@@ -1,0 +1,24 @@
+import { formatBytes } from '../format/bytes.ts';
+import { formatAbout, formatDuration, formatMoment, formatUntil } from '../format/times.ts';
+
+export type Formats = ReturnType<typeof formatsFor>;
+
+/** How values are written in a locale: what the texts in the JSON files name, and pages show by themselves. */
+export function formatsFor(locale: string) {
+  const percent = new Intl.NumberFormat(locale, { style: 'percent' });
+  const number = new Intl.NumberFormat(locale);
+  const cardinals = new Intl.PluralRules(locale);
+  return {
+    text: (value: string) => value,
+    number: (value: number) => number.format(value),
+    percent: (share: number) => percent.format(share),
+    bytes: (count: number) => formatBytes(count, locale),
+    duration: (seconds: number) => formatDuration(seconds, locale),
+    about: (seconds: number) => formatAbout(seconds, locale),
+    moment: (timestamp: string) => formatMoment(timestamp, locale),
+    relative: (timestamp: string) => formatUntil(timestamp, locale),
+    /** The form for just this number (`=1`), else the one of its category. */
+    plural: (count: number, forms: Record<string, string>) =>
+      forms[`=${count}`] ?? forms[cardinals.select(count)] ?? forms.other ?? '',
+  };
+}

@@ -8,8 +8,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './scripts/test/counts-reporter.ts'],
     // Tests start processes and wait for real time-outs; a slow machine must not fail them.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     pool: 'forks',
     maxWorkers: Math.max(2, availableParallelism() - 1),
   },

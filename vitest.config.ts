@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { texts } from './apps/web/build/texts/plugin.ts';
 
 export default defineConfig({
+  plugins: [texts()],
   test: {
     include: ['{libs,services,apps}/*/test/**/*.test.ts', '{test,bench/test}/**/*.test.ts'],
     // PostgreSQL and Redis for all tests, started once.

@@ -38,7 +38,7 @@ describeWeb('archives in a browser', { shapes: ['all'] }, (web) => {
     const entries = page.locator('[data-entries]');
     await entries.getByText('beach.jpg').waitFor();
     await entries.getByText('trip/').waitFor();
-    await entries.getByText('2 files, 488 kB').waitFor();
+    await entries.getByText('2 files, 500 kB').waitFor();
     expect(await problemsOfLooks(page, 'archive-entries')).toEqual([]);
     expect(watched.requests.filter((request) => request.includes('/api/download/'))).toEqual([]);
   });

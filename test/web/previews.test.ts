@@ -234,7 +234,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     const { page } = watched;
     await page.goto(link);
     await button(page, 'Preview long.log').click();
-    await page.getByText('This is its first part: 1 MB of 3.8 MB.').waitFor();
+    await page.getByText('This is its first part: 1 MB of 4 MB.').waitFor();
     expect(await shown(page).textContent()).toBe(log.slice(0, 1024 ** 2));
     expect((await saveBy(page.locator('dialog').getByRole('button', { name: 'Save', exact: true }))).toString()).toBe(
       log,

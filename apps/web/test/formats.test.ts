@@ -1,21 +1,48 @@
 import { expect, test } from 'vitest';
-import { formatBytes } from '../src/format/bytes.ts';
-import { formatAbout, formatDuration, formatUntil } from '../src/format/times.ts';
+import { formatBytes, formatLimit } from '../src/format/bytes.ts';
+import { formatAbout, formatDuration, formatLater, formatMoment, formatUntil } from '../src/format/times.ts';
+import { localeOf } from '../src/languages/locale.ts';
 
 test.each([
   [0, '0 bytes'],
   [1, '1 byte'],
-  [1023, '1,023 bytes'],
-  [1536, '1.5 kB'],
-  [20 * 2 ** 20, '20 MB'],
-  [2 * 2 ** 30, '2 GB'],
+  [999, '999 bytes'],
+  [1000, '1 kB'],
+  [1540, '1.5 kB'],
+  [9_960, '10 kB'],
+  [999_499, '999 kB'],
+  [999_500, '1 MB'],
+  [20_000_000, '20 MB'],
+  [2 ** 31, '2.1 GB'],
+  [5e15, '5,000 TB'],
 ])('%i bytes are %s', (bytes, text) => {
   expect(formatBytes(bytes, 'en')).toBe(text);
 });
 
-test('numbers and times follow the language', () => {
-  expect(formatBytes(1.5 * 2 ** 20, 'de')).toMatch(/^1,5\sMB$/);
+test.each([
+  [999, '999 bytes'],
+  [1_999_999, '1.9 MB'],
+  [99_999_999, '99 MB'],
+  [2 ** 31, '2.1 GB'],
+])('a limit of %i bytes is said as %s, never as more', (bytes, text) => {
+  expect(formatLimit(bytes, 'en')).toBe(text);
+});
+
+test('numbers and times follow the locale', () => {
+  expect(formatBytes(1_500_000, 'de')).toMatch(/^1,5\sMB$/);
+  expect(formatBytes(1_500_000, 'fr')).toMatch(/^1,5\sMo$/);
   expect(formatDuration(7 * 86_400, 'de')).toMatch(/^7\sTage$/);
+  expect(formatLater(7 * 86_400, 'de')).toMatch(/^in\s7\sTagen$/);
+  expect(formatMoment('2026-11-03T12:00:00Z', 'en-US')).toMatch(/^Nov 3, 2026/);
+  expect(formatMoment('2026-11-03T12:00:00Z', 'en-GB')).toMatch(/^3 Nov 2026/);
+});
+
+test.each([
+  ['en', ['de-CH', 'EN-gb', 'en-US'], 'EN-gb'],
+  ['de', ['en-GB', 'fr'], 'de'],
+  ['en', ['en-US@posix', 'en-NZ'], 'en-NZ'],
+])('%s for who wants %j is written as in %s', (language, wanted, locale) => {
+  expect(localeOf(language, wanted)).toBe(locale);
 });
 
 test.each([

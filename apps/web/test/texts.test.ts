@@ -56,6 +56,6 @@ test('what is missing, unknown, empty or does not fit its language is found', ()
   ]);
   expect(faultsOf('en', ENGLISH, ENGLISH)).toEqual([]);
   expect(faultsOf('en', { a: '{size, number, furlongs}' }, { a: '{size, number}' })).toEqual([
-    'en.json: a cannot be read: no format is called furlongs: there are bytes, limit, percent, duration, about',
+    'en.json: a cannot be read: no format is called furlongs: there are bytes, limit, percent, duration, about, later',
   ]);
 });

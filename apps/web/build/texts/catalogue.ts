@@ -24,7 +24,7 @@ export type Part =
 /** What is shown of a value: a method of `Formats` in `src/languages/formats.ts`. */
 type Format = (typeof NUMBERS | typeof DATES)[number] | 'text' | 'number';
 
-const NUMBERS = ['bytes', 'limit', 'percent', 'duration', 'about'] as const;
+const NUMBERS = ['bytes', 'limit', 'percent', 'duration', 'about', 'later'] as const;
 const DATES = ['moment', 'relative'] as const;
 
 const FOLDER = resolve(import.meta.dirname, '../../src/languages');

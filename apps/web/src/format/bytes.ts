@@ -1,11 +1,24 @@
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
-/** `1.4 MB`, in the language's way. A megabyte has 1024 * 1024 bytes here, as in the service's settings. */
-export function formatBytes(bytes: number, language: string): string {
-  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log(bytes) / Math.log(1024)), UNITS.length - 1);
-  const value = bytes / 1024 ** power;
-  const style = { style: 'unit', unit: UNITS[power] ?? 'byte', unitDisplay: power === 0 ? 'long' : 'short' } as const;
-  return new Intl.NumberFormat(language, { ...style, maximumFractionDigits: value < 10 && power > 0 ? 1 : 0 }).format(
-    value,
-  );
+/** `1.4 MB`, in the locale's way. Decision decimal-sizes: a megabyte has 1,000,000 bytes. */
+export function formatBytes(bytes: number, locale: string): string {
+  return inUnits(bytes, locale, Math.round);
+}
+
+/** What is allowed at most: never more than that. */
+export function formatLimit(bytes: number, locale: string): string {
+  return inUnits(bytes, locale, Math.floor);
+}
+
+function inUnits(bytes: number, locale: string, round: (value: number) => number): string {
+  let power = 0;
+  let value = round(bytes);
+  while (value >= 1000 && power < UNITS.length - 1) {
+    power += 1;
+    const exact = bytes / 1000 ** power;
+    value = round(exact * 10) / 10;
+    if (value >= 10) value = round(exact);
+  }
+  const unitDisplay = power === 0 ? 'long' : 'short';
+  return new Intl.NumberFormat(locale, { style: 'unit', unit: UNITS[power] ?? 'byte', unitDisplay }).format(value);
 }

@@ -1,5 +1,5 @@
-import { formatBytes } from '../format/bytes.ts';
-import { formatAbout, formatDuration, formatMoment, formatUntil } from '../format/times.ts';
+import { formatBytes, formatLimit } from '../format/bytes.ts';
+import { formatAbout, formatDuration, formatLater, formatMoment, formatUntil } from '../format/times.ts';
 
 export type Formats = ReturnType<typeof formatsFor>;
 
@@ -13,8 +13,10 @@ export function formatsFor(locale: string) {
     number: (value: number) => number.format(value),
     percent: (share: number) => percent.format(share),
     bytes: (count: number) => formatBytes(count, locale),
+    limit: (count: number) => formatLimit(count, locale),
     duration: (seconds: number) => formatDuration(seconds, locale),
     about: (seconds: number) => formatAbout(seconds, locale),
+    later: (seconds: number) => formatLater(seconds, locale),
     moment: (timestamp: string) => formatMoment(timestamp, locale),
     relative: (timestamp: string) => formatUntil(timestamp, locale),
     /** The form for just this number (`=1`), else the one of its category. */

@@ -1,6 +1,7 @@
 import { createSubscriber } from 'svelte/reactivity';
 import english from './en.json?texts';
 import { type Formats, formatsFor } from './formats.ts';
+import { languageOf, localeOf } from './locale.ts';
 
 type Texts = ReturnType<typeof english>;
 type Language = { name: string; dir?: 'rtl'; load: () => Promise<{ default: (formats: Formats) => Texts }> };
@@ -30,7 +31,7 @@ export const t: typeof current = new Proxy(current, {
 
 /** The one that was chosen here before, else the first of the browser's that there is, else English. */
 export async function useBestLanguage() {
-  const wanted = [remembered(), ...navigator.languages].map((tag) => tag?.toLowerCase().split('-')[0] ?? '');
+  const wanted = [remembered() ?? '', ...navigator.languages].map(languageOf);
   await use(wanted.find((candidate) => Object.hasOwn(LANGUAGES, candidate)) ?? 'en');
 }
 
@@ -48,7 +49,7 @@ async function use(tag: string) {
   const language = LANGUAGES[tag];
   if (!language) return;
   const { default: texts } = await language.load();
-  const formats = formatsFor(tag);
+  const formats = formatsFor(localeOf(tag, navigator.languages));
   current = { tag, ...formats, ...texts(formats) };
   document.documentElement.lang = tag;
   document.documentElement.dir = language.dir ?? 'ltr';

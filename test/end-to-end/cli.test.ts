@@ -268,7 +268,7 @@ describeEachShape(
       ]);
       expect([over.code, over.err]).toEqual([
         8,
-        'mayfly: It is 3,222,011,912 bytes when encrypted; the service accepts 2,148,532,224 (2.0 GiB)\n',
+        'mayfly: It is 3,222,011,912 bytes when encrypted; the service accepts 2,148,532,224 (2.1 GB)\n',
       ]);
       expect([choice.code, choice.err]).toEqual([
         2,

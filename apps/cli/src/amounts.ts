@@ -42,12 +42,26 @@ export function plural(count: number, name: string): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
 
-/** `1.5 MiB`. */
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** `1.5 MB`: powers of 1,000. */
 export function formatBytes(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  const amount = bytes / 1024 ** power;
-  return `${power === 0 ? amount : amount.toFixed(1)} ${units[power]}`;
+  return inUnits(bytes, Math.round);
+}
+
+/** The same of a limit, which is never said to be more than it is. */
+export function formatLimit(bytes: number): string {
+  return inUnits(bytes, Math.floor);
+}
+
+function inUnits(bytes: number, toWhole: (tenths: number) => number): string {
+  let unit = 0;
+  let tenths = bytes * 10;
+  while (toWhole(tenths) >= 10_000 && unit < UNITS.length - 1) {
+    tenths /= 1_000;
+    unit += 1;
+  }
+  return `${unit === 0 ? bytes : (toWhole(tenths) / 10).toFixed(1)} ${UNITS[unit]}`;
 }
 
 /** `43 %`, never more than is there. */

@@ -1,7 +1,7 @@
 import { lstat, mkdtemp, realpath, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { FileEntry, Metadata } from '@mayfly/client';
-import { formatBytes, plural } from './amounts.ts';
+import { formatBytes, formatLimit, plural } from './amounts.ts';
 import { safeEntryParts } from './entry-names.ts';
 import { CliError } from './exit-codes.ts';
 import { makeMissing, statOf } from './make-folder.ts';
@@ -145,7 +145,7 @@ async function checkSpace(folder: string, neededBytes: number) {
   if (freeBytes < neededBytes) {
     throw new CliError(
       'disk',
-      `${formatBytes(neededBytes)} are needed in ${folder}, ${formatBytes(freeBytes)} are free`,
+      `${formatBytes(neededBytes)} are needed in ${folder}, ${formatLimit(freeBytes)} are free`,
     );
   }
 }

@@ -1,14 +1,13 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asMayflyError } from '@mayfly/client';
-import { CommanderError } from 'commander';
 import facts from '../package.json' with { type: 'json' };
 import { dataFolder, readConfig } from './config.ts';
-import { describeFailure, exitCode, STOPPED, USAGE } from './exit-codes.ts';
+import { STOPPED } from './exit-codes.ts';
 import { ownedItems } from './owned.ts';
-import { printable } from './printable.ts';
 import { buildProgram } from './program.ts';
 import { untilStopped } from './stop-signals.ts';
+import { tellFailure, wantsJson } from './tell-failure.ts';
 import { openTerminal } from './terminal.ts';
 import { unfinishedSends } from './unfinished.ts';
 
@@ -19,10 +18,11 @@ stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code ===
 // A terminal that was closed: what is under way is put in order all the same.
 stderr.on('error', () => {});
 
+const isJson = wantsJson(process.argv.slice(2));
 const program = buildProgram(facts.version, async () => ({
   env,
   config: await readConfig(env),
-  terminal: openTerminal({ stdin, stdout, stderr }, signal),
+  terminal: openTerminal({ stdin, stdout, stderr }, signal, isJson),
   owned: ownedItems(dataFolder(env, 'owned')),
   unfinished: unfinishedSends(dataFolder(env, 'unfinished')),
   signal,
@@ -31,22 +31,15 @@ const program = buildProgram(facts.version, async () => ({
       throw asMayflyError(error, signal);
     }),
 }));
-for (const command of [program, ...program.commands]) command.exitOverride();
+for (const command of [program, ...program.commands]) {
+  command.exitOverride();
+  if (isJson) command.configureOutput({ outputError: () => {}, writeErr: () => {} });
+}
 
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    // It has said what is wrong, or shown the help that was asked for.
-    process.exitCode = error.exitCode === 0 ? 0 : USAGE;
-  } else {
-    const failure = describeFailure(error);
-    const { message, retryAfterSec } = failure;
-    const wait = retryAfterSec === undefined ? '' : `; try again in ${retryAfterSec} s`;
-    const sentence = printable(`mayfly: ${message}${wait}`);
-    stderr.write(process.argv.includes('--json') ? `${JSON.stringify({ error: failure })}\n` : `${sentence}\n`);
-    process.exitCode = exitCode(failure);
-  }
+  process.exitCode = tellFailure(error, stderr, isJson);
 }
 // Nothing is waited for any more: a stdin that is still open must not keep the command.
 stdin.destroy();

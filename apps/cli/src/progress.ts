@@ -48,7 +48,7 @@ function speedOf(times: { at: number; bytes: number }[]): number | undefined {
   return ((last.bytes - first.bytes) / (last.at - first.at)) * 1000;
 }
 
-/** `Sending  [######------]  50 %  1.0 MiB of 2.0 MiB  512.0 KiB/s  2 s left`; without a total, what has passed. */
+/** `Sending  [######------]  50 %  1.0 MB of 2.0 MB  500.0 kB/s  2 s left`; without a total, what has passed. */
 export function progressLine(what: string, doneBytes: number, totalBytes: number, bytesPerSec?: number): string {
   const speed = bytesPerSec ? `  ${formatBytes(bytesPerSec)}/s` : '';
   if (!Number.isFinite(totalBytes)) return `${what}  ${formatBytes(doneBytes)}${speed}`;

@@ -3,6 +3,7 @@ import { ReadStream, WriteStream } from 'node:tty';
 import confirmInTerminal from '@inquirer/confirm';
 import passwordInTerminal from '@inquirer/password';
 import { MayflyError } from '@mayfly/client';
+import { jsonLine } from './json-line.ts';
 
 export type Streams = {
   stdin: NodeJS.ReadStream;
@@ -23,11 +24,12 @@ export type Terminal = Streams & {
   confirm(question: string, isYes?: boolean): Promise<boolean | undefined>;
 };
 
-export function openTerminal(streams: Streams, signal: AbortSignal): Terminal {
+/** `isJson`: what is said is JSON as well, `{"notice":"..."}`. */
+export function openTerminal(streams: Streams, signal: AbortSignal, isJson = false): Terminal {
   return {
     ...streams,
     print: (text) => streams.stdout.write(text),
-    say: (line) => streams.stderr.write(`${line}\n`),
+    say: (line) => streams.stderr.write(isJson ? jsonLine({ notice: line }) : `${line}\n`),
     askHidden: (question) =>
       withPerson(streams, signal, (context) => passwordInTerminal({ message: question, mask: false }, context)),
     confirm: (question, isYes = false) =>

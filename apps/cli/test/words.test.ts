@@ -3,6 +3,7 @@ import {
   chooseOption,
   formatBytes,
   formatDuration,
+  formatLimit,
   formatShortTime,
   formatTimeLeft,
   parseDuration,
@@ -27,12 +28,22 @@ test.each(['', 'd', '1y', '-1h', '1.5h', '1h30m', 'tomorrow'])('"%s" is no time,
 
 test('amounts are written as a person would', () => {
   expect([300, 3_600, 86_400, 604_800, 90].map(formatDuration)).toEqual(['5m', '1h', '1d', '7d', '90s']);
-  expect([0, 1_023, 1_024, 1_572_864, 2 ** 31].map(formatBytes)).toEqual([
+  expect([0, 999, 1_000, 1_572_864, 999_949, 999_950, 2 ** 31, 5e15].map(formatBytes)).toEqual([
     '0 bytes',
-    '1023 bytes',
-    '1.0 KiB',
-    '1.5 MiB',
-    '2.0 GiB',
+    '999 bytes',
+    '1.0 kB',
+    '1.6 MB',
+    '999.9 kB',
+    '1.0 MB',
+    '2.1 GB',
+    '5000.0 TB',
+  ]);
+  expect([999, 1_999, 1_048_576, 2_199_999_999, 999_999].map(formatLimit)).toEqual([
+    '999 bytes',
+    '1.9 kB',
+    '1.0 MB',
+    '2.1 GB',
+    '999.9 kB',
   ]);
   expect([-5, 1_000, 60_000, 7_200_000, 86_400_000].map(formatTimeLeft)).toEqual([
     '0 seconds',
@@ -63,11 +74,11 @@ test('what somebody else wrote cannot drive the terminal, and writing of any lan
 });
 
 test('progress: share, amounts, speed and time left, in 80 columns', () => {
-  const MIB = 1024 ** 2;
-  const line = progressLine('Receiving', 512 * MIB, 1024 * MIB, 100 * MIB);
-  expect(line).toBe('Receiving  [######------]  50 %  512.0 MiB of 1.0 GiB  100.0 MiB/s  6 s left');
+  const MB = 1_000_000;
+  const line = progressLine('Receiving', 500 * MB, 1_000 * MB, 100 * MB);
+  expect(line).toBe('Receiving  [######------]  50 %  500.0 MB of 1.0 GB  100.0 MB/s  5 s left');
   expect(line.length).toBeLessThan(80);
-  expect(progressLine('Encrypting', MIB, Number.POSITIVE_INFINITY, MIB)).toBe('Encrypting  1.0 MiB  1.0 MiB/s');
+  expect(progressLine('Encrypting', MB, Number.POSITIVE_INFINITY, MB)).toBe('Encrypting  1.0 MB  1.0 MB/s');
   expect(progressLine('Sending', 0, 0)).toContain('100 %');
 });
 

@@ -1,5 +1,6 @@
 import { MayflyError } from '@mayfly/client';
 import type { Context } from '../context.ts';
+import { jsonLine } from '../json-line.ts';
 import { findOwnItem, type OwnOptions } from '../own-item.ts';
 
 /** Deletes what was sent from here, or with MAYFLY_OWNER_SECRET from elsewhere. */
@@ -14,6 +15,6 @@ export async function remove(context: Context, linkOrId: string, options: OwnOpt
     wasThere = false;
   }
   await owned.forget(id);
-  if (options.json) terminal.print(`${JSON.stringify({ kind, id, deleted: wasThere })}\n`);
+  if (options.json) terminal.print(jsonLine({ kind, id, deleted: wasThere }));
   else terminal.say(wasThere ? 'Deleted.' : 'It was already gone.');
 }

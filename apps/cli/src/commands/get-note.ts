@@ -3,6 +3,7 @@ import type { Link, MayflyClient, NoteContentType } from '@mayfly/client';
 import { askToReplace } from '../ask-to-replace.ts';
 import type { Context } from '../context.ts';
 import { asFile, exists, makeFolder, readPlace } from '../destination.ts';
+import { jsonLine } from '../json-line.ts';
 import { unlockLink } from '../passwords.ts';
 import { printable } from '../printable.ts';
 import { saveText } from '../save.ts';
@@ -30,11 +31,9 @@ export async function getNote(context: Context, client: MayflyClient, link: Link
   if (pathFor) {
     const path = pathFor(contentType);
     const saved = await saveText(text, path, { mayReplace });
-    terminal.print(
-      options.json ? `${JSON.stringify({ kind: 'note', id: link.id, contentType, path: saved })}\n` : `${saved}\n`,
-    );
+    terminal.print(options.json ? jsonLine({ kind: 'note', id: link.id, contentType, path: saved }) : `${saved}\n`);
   } else if (options.json) {
-    terminal.print(`${JSON.stringify({ kind: 'note', id: link.id, contentType, text, viewCount, maxViews })}\n`);
+    terminal.print(jsonLine({ kind: 'note', id: link.id, contentType, text, viewCount, maxViews }));
   } else if (terminal.stdout.isTTY) {
     terminal.print(`${printable(text)}${text.endsWith('\n') ? '' : '\n'}`);
   } else {

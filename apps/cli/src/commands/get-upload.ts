@@ -3,6 +3,7 @@ import { askToReplace } from '../ask-to-replace.ts';
 import { chooseFiles } from '../chosen-files.ts';
 import type { Context } from '../context.ts';
 import { chooseDestination, readPlace } from '../destination.ts';
+import { jsonLine } from '../json-line.ts';
 import { showProgress } from '../progress.ts';
 import { type Begin, beginAgain, beginAnew, isEnded, type KeptLease } from '../receiving/begin.ts';
 import { createPartialFolder, findPartialFolder, type Kept, type PartialFolder } from '../receiving/partial-folder.ts';
@@ -93,6 +94,6 @@ async function beginOver({ context, client, link, options }: Asked, folder: Part
 
 function print({ context, link, options }: Asked, saved: { path: string; size: number }[]) {
   const { terminal } = context;
-  if (options.json) return terminal.print(`${JSON.stringify({ kind: 'upload', id: link.id, files: saved })}\n`);
+  if (options.json) return terminal.print(jsonLine({ kind: 'upload', id: link.id, files: saved }));
   for (const { path } of saved) terminal.print(`${path}\n`);
 }

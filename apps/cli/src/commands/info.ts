@@ -1,5 +1,6 @@
 import { formatBytes, plural, usesLeft } from '../amounts.ts';
 import { type CommonOptions, type Context, openClient } from '../context.ts';
+import { jsonLine } from '../json-line.ts';
 import { type UnlockOptions, unlockLink } from '../passwords.ts';
 import { printableName } from '../printable.ts';
 import { readLink } from '../read-link.ts';
@@ -17,7 +18,7 @@ export async function info(context: Context, text: string, options: InfoOptions)
       signal,
     });
     const facts = { kind: 'note', id: link.id, contentType, hasPassword, viewCount, maxViews, expiresAt, createdAt };
-    if (options.json) return terminal.print(`${JSON.stringify(facts)}\n`);
+    if (options.json) return terminal.print(jsonLine(facts));
     terminal.print(`note${contentType ? ` (${contentType})` : ''}${hasPassword ? ', protected by a password' : ''}\n`);
     return terminal.print(`${usesLeft('view', maxViews - viewCount, maxViews, expiresAt)}\n`);
   }
@@ -30,7 +31,7 @@ export async function info(context: Context, text: string, options: InfoOptions)
   if (options.json) {
     const files = metadata?.files;
     const facts = { kind: 'upload', id: link.id, size, fileCount, files, hasPassword, downloadCount, maxDownloads };
-    return terminal.print(`${JSON.stringify({ ...facts, expiresAt, createdAt })}\n`);
+    return terminal.print(jsonLine({ ...facts, expiresAt, createdAt }));
   }
   const lines = [
     `${plural(fileCount, 'file')}, ${formatBytes(size)}${hasPassword ? ', protected by a password' : ''}`,

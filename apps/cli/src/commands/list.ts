@@ -1,6 +1,7 @@
 import { MayflyError, type Usage } from '@mayfly/client';
 import { usesLeft } from '../amounts.ts';
 import { type CommonOptions, type Context, openClient } from '../context.ts';
+import { jsonLine } from '../json-line.ts';
 import type { Owned } from '../owned.ts';
 import { printableName } from '../printable.ts';
 
@@ -21,7 +22,7 @@ export async function list({ terminal, owned, signal }: Context, options: ListOp
   const shown = options.prune ? listed.filter((item) => !isOver(item)) : listed;
   if (options.json) {
     const facts = shown.map(({ ownerSecret: _, usage, ...item }) => ({ ...item, ...usage }));
-    return terminal.print(`${JSON.stringify(facts)}\n`);
+    return terminal.print(jsonLine(facts));
   }
   if (shown.length === 0) return terminal.say('Nothing sent from here is left.');
   const rows = shown.map((item) => [item.id, describeStatus(item), printableName(item.name)]);

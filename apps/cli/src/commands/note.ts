@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import { MayflyError, type NoteContentType } from '@mayfly/client';
-import { chooseOption, formatBytes, formatDuration, parseDuration } from '../amounts.ts';
+import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
 import { type CommonOptions, type Context, chosenServer, openClient } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
@@ -45,9 +45,10 @@ export async function note(context: Context, words: string | undefined, options:
   });
   const sizeBytes = Buffer.byteLength(text);
   if (sizeBytes > config.noteMaxSize) {
-    const [size, limit] = [formatBytes(sizeBytes), formatBytes(config.noteMaxSize)];
+    const [size, limit] = [sizeBytes, config.noteMaxSize].map((bytes) => bytes.toLocaleString('en'));
+    const most = `${limit} bytes (${formatLimit(config.noteMaxSize)})`;
     throw new MayflyError('too-large', {
-      message: `A note can have at most ${limit}; this has ${size}: send it as a file`,
+      message: `A note can have at most ${most}; this has ${size}: send it as a file`,
     });
   }
   await owned.prepare();

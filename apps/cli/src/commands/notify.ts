@@ -2,6 +2,7 @@ import type { Hooks, Kind, MayflyClient, ServiceConfig } from '@mayfly/client';
 import { newWebhook } from '@mayfly/client/node';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
+import { jsonLine } from '../json-line.ts';
 import { findOwnItem, type OwnOptions } from '../own-item.ts';
 
 export type NotifyOptions = OwnOptions & { off?: boolean };
@@ -17,11 +18,11 @@ export async function notify(context: Context, linkOrId: string, url: string | u
   if (url !== undefined) {
     const webhook = await callAddress(client, { kind, id, ownerSecret }, url, signal);
     return options.json
-      ? terminal.print(`${JSON.stringify({ kind, id, notify: webhook })}\n`)
+      ? terminal.print(jsonLine({ kind, id, notify: webhook }))
       : terminal.print(`${describeWebhook(kind, webhook)}\n`);
   }
   await client.setHooks({ kind, id }, { ownerSecret, signal });
-  if (options.json) terminal.print(`${JSON.stringify({ kind, id, notify: null })}\n`);
+  if (options.json) terminal.print(jsonLine({ kind, id, notify: null }));
   else terminal.say('Nobody is told of it any more.');
 }
 

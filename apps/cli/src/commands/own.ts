@@ -2,6 +2,7 @@ import type { OwnStatus } from '@mayfly/client';
 import { formatTimeLeft, parseDuration, plural } from '../amounts.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
+import { jsonLine } from '../json-line.ts';
 import { findOwnItem, type OwnItem, type OwnOptions } from '../own-item.ts';
 import { printableName } from '../printable.ts';
 
@@ -44,7 +45,7 @@ async function change(
 }
 
 function show({ terminal }: Context, { kind, id, kept }: OwnItem, status: OwnStatus, { json }: OwnOptions) {
-  if (json) return terminal.print(`${JSON.stringify({ kind, id, name: kept?.name, ...status })}\n`);
+  if (json) return terminal.print(jsonLine({ kind, id, name: kept?.name, ...status }));
   const { state, usedCount, maxUses, usedAt, wholeCount, expiresAt } = status;
   const use = kind === 'note' ? 'view' : 'download';
   const left = formatTimeLeft(Date.parse(expiresAt) - Date.now());

@@ -1,6 +1,7 @@
 import type { Created } from '@mayfly/client';
 import { formatTimeLeft, plural } from '../amounts.ts';
 import { type Context, openClient } from '../context.ts';
+import { jsonLine } from '../json-line.ts';
 import type { Terminal } from '../terminal.ts';
 import { callAddress, describeWebhook } from './notify.ts';
 
@@ -29,10 +30,10 @@ export async function reportCreated(
   if (json) {
     const facts = { kind, id, link, expiresAt, maxUses };
     const webhook = await told().catch((error: unknown) => {
-      terminal.print(`${JSON.stringify(facts)}\n`);
+      terminal.print(jsonLine(facts));
       throw error;
     });
-    terminal.print(`${JSON.stringify({ ...facts, ...(webhook ? { notify: webhook } : {}) })}\n`);
+    terminal.print(jsonLine({ ...facts, ...(webhook ? { notify: webhook } : {}) }));
     return;
   }
   if (!isAnnounced) await printLink(terminal, link, qr);

@@ -11,7 +11,7 @@ import {
   uploadSize,
 } from '@mayfly/client';
 import { fileSpool } from '@mayfly/client/node';
-import { chooseOption, formatBytes, formatDuration, parseDuration } from '../amounts.ts';
+import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
 import { type Context, chosenServer, isOnThisMachine, openClient, type SendingOptions } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
@@ -161,7 +161,7 @@ function checkLimits(files: Source[], config: ServiceConfig, parts: ReturnType<t
   if (sizeBytes > maxFileSize) {
     const [size, limit] = [sizeBytes, maxFileSize].map((bytes) => bytes.toLocaleString('en'));
     const message = `It is ${size} bytes when encrypted; the service accepts ${limit}`;
-    throw new MayflyError('too-large', { message: `${message} (${formatBytes(maxFileSize)})` });
+    throw new MayflyError('too-large', { message: `${message} (${formatLimit(maxFileSize)})` });
   }
 }
 

@@ -32,7 +32,7 @@ function inColor(color: string) {
         const page = shared();
         await page.goto(web.baseUrl);
         await page.getByRole('link', { name: 'Example Files' }).waitFor();
-        await page.getByRole('button', { name: 'Encrypt' }).first().waitFor();
+        await page.getByText('Choose files').waitFor();
         expect(await page.title()).toContain('Example Files');
         expect(await page.getByRole('link', { name: 'Report abuse' }).getAttribute('href')).toBe(NAMED.LINK_REPORT);
         expect(await page.getByRole('link', { name: 'Legal notice' }).count()).toBe(0);

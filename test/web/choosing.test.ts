@@ -5,7 +5,7 @@ import { freshFolder } from '@mayfly/testing/stores';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
-import { chooseFiles, shownLink } from './sending.ts';
+import { chooseFiles, PROMISE, shownLink } from './sending.ts';
 
 const LIMITS = { MAX_FILE_SIZE: '1MB', MAX_FILES_PER_UPLOAD: '4', NOTE_MAX_SIZE: '1000' };
 
@@ -29,7 +29,7 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
     await using watched = await web.open();
     const { page, context } = watched;
     await page.goto(web.baseUrl);
-    await page.getByLabel('Expires after').waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
     const box = await page.locator('[data-drop]').boundingBox();
     const at = { x: (box?.x ?? 0) + 20, y: (box?.y ?? 0) + 20 };
     const files = ['photos', 'letter.txt'].map((name) => join(folder.path, name));
@@ -48,7 +48,7 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
   test('a picture is pasted, even while a note is being written', async () => {
     const page = shared();
     await page.goto(web.baseUrl);
-    await page.getByLabel('Expires after').waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
     await page.evaluate(() => {
       const clipboardData = new DataTransfer();
       clipboardData.items.add(new File(['pixels'], 'screenshot.png', { type: 'image/png' }));
@@ -99,7 +99,20 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
       names.map((name) => ({ name, buffer: Buffer.alloc(sizeBytes) })),
     );
     await page.getByRole('alert').filter({ hasText: sentence }).waitFor();
-    expect(await page.getByRole('button', { name: 'Encrypt and send' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Encrypt and send' }).click();
+    await page.locator('[role=alert]:focus').filter({ hasText: sentence }).waitFor();
+    expect(requests.filter((request) => request.startsWith('POST'))).toEqual([]);
+  });
+
+  test('a note without a word is not sent: whoever presses the button is told, and taken to it', async () => {
+    await using watched = await web.open();
+    const { page, requests } = watched;
+    await page.goto(web.baseUrl);
+    await page.getByText('Note', { exact: true }).click();
+    await page.getByRole('button', { name: 'Encrypt and make a link' }).click();
+    await page.getByRole('alert').filter({ hasText: 'There is nothing in the note yet' }).waitFor();
+    await page.locator('textarea:focus').fill('now there is');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
     expect(requests.filter((request) => request.startsWith('POST'))).toEqual([]);
   });
 

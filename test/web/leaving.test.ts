@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
-import { chooseFiles, shownLink } from './sending.ts';
+import { chooseFiles, protect, shownLink } from './sending.ts';
 
 const speakGerman = (page: Page) => page.getByLabel('Language').selectOption({ label: 'Deutsch' });
 
@@ -52,7 +52,7 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
     const { page } = watched;
     await page.goto(web.baseUrl);
     await chooseFiles(page, [{ name: 'plan.txt', buffer: Buffer.from('x') }]);
-    await page.getByLabel('Password', { exact: false }).fill('correct horse');
+    await protect(page, 'correct horse');
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     await shownLink(page);
     expect(await page.getByLabel('Password', { exact: true }).getAttribute('type')).toBe('password');

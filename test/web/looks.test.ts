@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
 import { problemsOfLooks } from './looks.ts';
-import { chooseFiles, shownLink } from './sending.ts';
+import { chooseFiles, PROMISE, protect, shownLink } from './sending.ts';
 
 const file = (name: string, size: number) => ({ name, buffer: Buffer.alloc(size, name) });
 
@@ -21,15 +21,16 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     await using watched = await web.open();
     const { page } = watched;
     await page.goto(web.baseUrl);
-    await page.getByLabel('Expires after').waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
     await check(page, 'send');
     await chooseFiles(page, [
       file('holiday/beach at dusk.jpg', 5_400_000),
       file('letter.pdf', 180_000),
       file('notes.txt', 2_000),
     ]);
-    await page.getByLabel('Password', { exact: false }).fill('correct horse');
     await check(page, 'send-chosen');
+    await protect(page, 'correct horse');
+    await check(page, 'send-password');
     let proceed = () => {};
     const held = new Promise<void>((resolve) => {
       proceed = resolve;
@@ -107,7 +108,6 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     await page.getByLabel('Language').selectOption({ label: 'Deutsch' });
     await page.getByRole('heading', { name: 'Meine Sendungen' }).waitFor();
     await page.goto(web.baseUrl);
-    await page.getByText('Läuft ab nach').waitFor();
     await chooseFiles(page, [file('Urlaub/Strand.jpg', 5_400_000)]);
     await page.getByLabel('Link schon weitergeben, während noch gesendet wird').waitFor();
     await check(page, 'send-german');
@@ -121,13 +121,13 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await check(page, 'missing-page');
     await page.getByRole('link', { name: 'Send files or a note' }).click();
-    await page.getByLabel('Expires after').waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
   });
 
   test('from right to left', async () => {
     const page = shared();
     await page.goto(web.baseUrl);
-    await page.getByLabel('Expires after').waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
     await page.evaluate(() => {
       document.documentElement.dir = 'rtl';
     });
@@ -138,7 +138,7 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
   test('sending with nothing but a keyboard', async () => {
     const page = shared();
     await page.goto(web.baseUrl);
-    await page.getByLabel('Expires after').waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
     const names: string[] = [];
     for (let steps = 0; steps < 30 && !names.includes('Encrypt and make a link'); steps += 1) {
       await page.keyboard.press('Tab');

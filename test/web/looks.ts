@@ -41,7 +41,9 @@ export async function problemsOfLooks(page: Page, name: string): Promise<string[
     found.push(...problems.map((problem) => `${name} (${scheme}, ${width}): ${problem}`));
     if (FOLDER) {
       mkdirSync(FOLDER, { recursive: true });
-      await page.screenshot({ path: join(FOLDER, `${name}-${scheme}-${width}.png`), fullPage: true });
+      // With an action at the lower edge of the screen, the screen; else all of it.
+      const fullPage = (await page.locator('.action').count()) === 0;
+      await page.screenshot({ path: join(FOLDER, `${name}-${scheme}-${width}.png`), fullPage });
     }
   }
   return found;

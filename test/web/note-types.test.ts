@@ -6,7 +6,7 @@ import { describeSshKey } from '../../apps/web/src/note-formats/ssh-key.ts';
 import { hurried } from './browser.ts';
 import { describeWeb } from './describe-web.ts';
 import { problemsOfLooks } from './looks.ts';
-import { shownLink } from './sending.ts';
+import { protect, shownLink } from './sending.ts';
 
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] };
 
@@ -169,8 +169,9 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
   test('a password of somebody’s own is judged', async () => {
     const page = shared();
     await page.goto(web.baseUrl);
-    const field = page.getByLabel('Password', { exact: false }).first();
-    await field.fill('Sommer2024');
+    await page.getByText('Note', { exact: true }).click();
+    await protect(page, 'Sommer2024');
+    const field = page.getByLabel('Password', { exact: true });
     await page.getByText('Easy to guess').first().waitFor();
     await field.fill('blue tiger under seven bridges');
     await page.getByText('Very hard to guess').first().waitFor();

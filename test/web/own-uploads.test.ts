@@ -19,7 +19,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     const link = await sendFiles(page, web.baseUrl, [file('one.txt'), file('two.txt')], {
       downloads: '3 downloads',
     });
-    const noteLink = await sendNote(page, web.baseUrl, 'text', { views: 'Once, then deleted' });
+    const noteLink = await sendNote(page, web.baseUrl, 'text', { views: '1 view' });
     const { payload } = await web.client.download(link);
     await new Response(payload as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();
     await web.client.viewNote(noteLink);

@@ -6,7 +6,7 @@ import { hurried, noPicker } from './browser.ts';
 import { describeWeb } from './describe-web.ts';
 import { interruptible, inWorker, SHORT_PARTS, shortParts } from './interrupted.ts';
 import { problemsOfLooks } from './looks.ts';
-import { shownLink } from './sending.ts';
+import { PROMISE, shownLink } from './sending.ts';
 
 /** Longer: WEB_TEST_OFFLINE_SEC=30 npm test -- test/web/parts */
 const OFFLINE_MS = 1000 * Number(process.env.WEB_TEST_OFFLINE_SEC || 2);
@@ -135,7 +135,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
     await page.getByRole('link', { name: 'My uploads' }).click();
     await page.getByText('picked.bin').waitFor();
     await page.goto(upload.proxy.url);
-    await page.getByRole('heading', { name: 'Send files or a note' }).waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
     expect(await keptUploads(page)).toBe(0);
   });
 

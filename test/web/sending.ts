@@ -9,8 +9,17 @@ export async function chooseFiles(page: Page, files: NamedFile[]) {
   await page.setInputFiles('[data-pick=files]', payloads);
 }
 
+/** The headline of the first page. */
+export const PROMISE = 'Send files only they can open';
+
+/** Asks for a password for what is about to be sent. */
+export async function protect(page: Page, password: string) {
+  await page.getByRole('button', { name: 'Add a password' }).click();
+  await page.getByLabel('Password', { exact: true }).fill(password);
+}
+
 async function choose(page: Page, { password, downloads, expires }: Choices) {
-  if (password !== undefined) await page.getByLabel('Password', { exact: false }).first().fill(password);
+  if (password !== undefined) await protect(page, password);
   if (downloads !== undefined) await page.getByLabel('Downloads').selectOption({ label: downloads });
   if (expires !== undefined) await page.getByLabel('Expires after').selectOption({ label: expires });
 }

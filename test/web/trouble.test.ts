@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
 import { interruptible } from './interrupted.ts';
-import { chooseFiles, shownLink } from './sending.ts';
+import { chooseFiles, PROMISE, shownLink } from './sending.ts';
 
 const IN_ONE_PIECE = { UPLOAD_SESSION_SEC: '0' };
 
@@ -135,6 +135,6 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
     await page.locator('[data-problem=network]').waitFor();
     isAway = false;
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'Send files or a note' }).waitFor();
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
   });
 });

@@ -9,6 +9,7 @@ import './styles/frame.css';
 import './styles/blocks.css';
 import './styles/buttons.css';
 import './styles/fields.css';
+import './styles/first-page.css';
 import './styles/progress.css';
 import './styles/content.css';
 

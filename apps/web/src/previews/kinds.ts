@@ -42,7 +42,8 @@ export function kindOf({ name, type, size }: FileEntry): Kind | undefined {
   return isShown && size > 0 ? kind : undefined;
 }
 
-function claimedKind(name: string, type: string): Kind | undefined {
+/** By the name and the type in small letters. */
+export function claimedKind(name: string, type: string): Kind | undefined {
   const ending = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const byEnding = KINDS.find((kind) => ENDINGS[kind].includes(ending));
   // Markup that holds a picture is text here, and so is a TypeScript file, which browsers call a video.

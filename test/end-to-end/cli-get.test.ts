@@ -123,7 +123,7 @@ describeEachShape('mayfly get', (service) => {
     expect((await service.api.exists(parseAddress(link).id)).body.reason).toBe('limit_reached');
     expect((await cli(['get', link, '-o', await newFolder()])).code).toBe(5);
     const { code, out, err } = await cli(['get', link, '-o', received, '--json']);
-    expect([code, err]).toEqual([0, expect.stringMatching(/^Continuing at [1-9]\d* %\.\n$/)]);
+    expect([code, err]).toEqual([0, expect.stringMatching(/^\{"notice":"Continuing at [1-9]\d* %\."\}\n$/)]);
     expect(JSON.parse(out).files).toHaveLength(what === 'album' ? 4 : 1);
     await (what === 'album' ? expectAlbum(received) : expectSingle(received));
     expect((await cli(['get', link, '-o', received, '--force'])).code).toBe(5);
@@ -142,6 +142,7 @@ describeEachShape('mayfly get', (service) => {
       for (let time = 0; time < TIMES; time += 1) {
         proxy.downloadBytesPerSec = SIZE / TIMES / 3; // it is never done
         using terminal = inTerminal([...command, 'get', link, '-o', received], { cwd: folder.path, env: env() });
+        await terminal.begun;
         // Anywhere: while it starts, asks, receives.
         await sleep(randomInt(2_500));
         terminal.press(keys);

@@ -14,7 +14,8 @@ export const HAS_TERMINAL = (() => {
 export function inTerminal(command: string[], { cwd, env }: { cwd: string; env: Record<string, string> }) {
   const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   // Ctrl-C reaches the shell as well, which has to live to tell the code.
-  const script = `trap : INT; before=$(stty -g); ${quoted}; code=$?; echo "code=$code"; [ "$before" = "$(stty -g)" ] && echo restored`;
+  const begin = `(trap - INT; echo begun; exec ${quoted})`;
+  const script = `trap : INT; before=$(stty -g); ${begin}; code=$?; echo "code=$code"; [ "$before" = "$(stty -g)" ] && echo restored`;
   const { PATH, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn('script', ['--quiet', '--flush', '--command', script, '/dev/null'], {
     cwd,
@@ -22,10 +23,14 @@ export function inTerminal(command: string[], { cwd, env }: { cwd: string; env: 
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let output = '';
+  const begun = Promise.withResolvers<void>();
   child.stdout.on('data', (text: Buffer) => {
     output += text;
+    if (output.includes('begun')) begun.resolve();
   });
   return {
+    /** The command is there to hear what is pressed; before, the shell around it would. */
+    begun: begun.promise,
     press: (keys: string) => child.stdin.write(keys),
     output: () => output,
     ended: once(child, 'close').then(() => ({

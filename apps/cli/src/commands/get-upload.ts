@@ -80,7 +80,10 @@ async function beginOver({ context, client, link, options }: Asked, folder: Part
   const what = 'The download that was stopped cannot be continued any more';
   try {
     const begin = await beginAnew(context, client, link, options);
-    context.terminal.say(`${what}; this is another one.`);
+    const kept = await folder.read();
+    const keptBytes = kept ? doneBytes(begin.metadata.files, kept.record.indexes, kept.record.position) : 0;
+    // Stopped so early that the service never heard of it: nobody needs to know.
+    if (keptBytes > 0) context.terminal.say(`${what}; this is another one.`);
     return begin;
   } catch (error) {
     if (!(error instanceof MayflyError) || !['expired', 'used-up', 'not-found'].includes(error.code)) throw error;

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { batched } from '../src/postgres/batched.ts';
 import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { postgresDownloadLeases } from '../src/postgres/download-leases.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 import { newItem } from './new-items.ts';
@@ -100,7 +101,7 @@ type Replica = ReturnType<typeof open>;
 
 function open(url: string) {
   const db = openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 5 }, logger);
-  return { db, notes: postgresNotes(db), uploads: postgresUploads(db) };
+  return { db, notes: postgresNotes(db), uploads: postgresUploads(db), leases: postgresDownloadLeases(db) };
 }
 
 describe('two replicas on one PostgreSQL', () => {
@@ -178,7 +179,7 @@ describe('two replicas on one PostgreSQL', () => {
     }
   });
 
-  test('of all downloads of many uploads exactly 1..N succeed for each', async () => {
+  async function addUploads() {
     const uploads = Array.from({ length: items }, () => ({
       ...newItem(),
       sizeBytes: 100,
@@ -187,6 +188,41 @@ describe('two replicas on one PostgreSQL', () => {
     }));
     await Promise.all(uploads.map((upload) => one.uploads.begin(upload, 60)));
     expect(await Promise.all(uploads.map(({ id }) => other.uploads.publish(id)))).toEqual(uploads.map(() => true));
+    return uploads;
+  }
+
+  test('of all leases and plain downloads of many uploads exactly 1..N count for each, whoever asks twice for a lease', async () => {
+    const uploads = await addUploads();
+    const budget = { budgetBytes: 10_000, cuts: 9, ranges: 50, lostBytes: 0, forgivenBytes: 0 };
+    const terms = { idleSec: 60, longestSec: 600, ...budget };
+    const names = uploads.flatMap(({ id }) => [1, 2].map(() => ({ id, tokenHash: randomBytes(32) })));
+    const asked = [one, other].flatMap((replica) =>
+      (replica === one ? names : names.toReversed()).flatMap((key) => [1, 2].map(() => ({ replica, key }))),
+    );
+    const [taken, claimed] = await Promise.all([
+      Promise.all(asked.map(({ replica, key }) => replica.leases.take(key, { first: 0, last: 9 }, terms))),
+      Promise.all(
+        claims(uploads.map(({ id }) => id)).map(async ({ replica, id }) => ({
+          id,
+          count: await replica.uploads.claimDownload(id, 60),
+        })),
+      ),
+    ]);
+    for (const { id } of uploads) {
+      const counts = claimed.filter((one) => one.id === id && one.count > 0).map(({ count }) => count);
+      for (const name of names.filter((one) => one.id === id)) {
+        const answers = taken.filter((_, index) => asked[index]?.key === name);
+        const opened = answers.filter((one) => typeof one === 'object').map(({ count }) => count);
+        expect(opened.length).toBe(answers[0] === 'gone' ? 0 : 4); // all of them, or none
+        counts.push(...opened.filter((count) => count !== undefined));
+      }
+      expect(counts.sort()).toEqual([1, 2, 3]);
+      expect(await one.uploads.find(id)).toMatchObject({ status: 'limit_reached' });
+    }
+  });
+
+  test('of all downloads of many uploads exactly 1..N succeed for each', async () => {
+    const uploads = await addUploads();
     const asked = claims(uploads.map(({ id }) => id));
     const counts = await Promise.all(asked.map(({ replica, id }) => replica.uploads.claimDownload(id, 60)));
     for (const { id } of uploads) {

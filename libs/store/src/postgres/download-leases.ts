@@ -1,67 +1,19 @@
 import { sql } from 'kysely';
-import type { ByteRange } from '../blobs.ts';
-import type { DownloadLeases, LeasedUpload, LeaseKey, LeaseTerms, TakenRange } from '../download-leases.ts';
+import type { DownloadLeases, LeasedUpload, LeaseKey, TakenRange } from '../download-leases.ts';
 import { batched } from './batched.ts';
 import type { Database } from './database.ts';
-import { COLUMNS, status, toUpload, type UploadRow } from './find-upload.ts';
+import { COLUMNS, toUpload, type UploadRow } from './find-upload.ts';
 import { noted } from './noted.ts';
+import { leaseTaker } from './take-lease.ts';
 import { inSeconds } from './time.ts';
-import { type UseTimes, unused, usedNow } from './use-times.ts';
-
-// A lease's row is locked before its upload's; a new one is inserted under the lock of its upload. Then nobody waits in a circle.
+import { type UseTimes, unused } from './use-times.ts';
 
 export function postgresDownloadLeases(db: Database, useTimes: UseTimes = {}): DownloadLeases {
-  async function takeOnce({ id, tokenHash }: LeaseKey, { first, last }: ByteRange, terms: LeaseTerms) {
-    const { idleSec, longestSec, budgetBytes, cuts, ranges, lostBytes, forgivenBytes } = terms;
-    const { isContinued = false, isRepeated = false } = terms;
-    const bytes = last + 1 - first;
-    const range = sql`int8range(${first}::bigint, ${last + 1}::bigint)`;
-    /** Where this one begins within a recent one, or repeats it, the rest of that did not arrive. */
-    const lost = sql`coalesce((
-      select least(upper(recent) - ${first}::bigint, ${lostBytes}::bigint, forgiven_left)
-      from unnest(recent_ranges) with ordinality as ranges (recent, age)
-      where lower(recent) < ${isRepeated ? first + 1 : first}::bigint and upper(recent) > ${first}::bigint order by age limit 1), 0)`;
-    const { rows } = await sql<{
-      is_known: boolean;
-      is_busy: boolean | null;
-      count: number | null;
-      ends_at: Date | null;
-    }>`
-      with known as materialized (
-        select ends_at > now() and open_ranges >= ${ranges}::int as is_busy
-        from files.download_leases where upload_id = ${id} and token_hash = ${tokenHash}
-      ), taken as (
-        update files.download_leases set
-          bytes_left = bytes_left + ${lost} - ${bytes}::bigint, sent_bytes = sent_bytes + ${bytes}::bigint,
-          cuts_left = cuts_left - case when bytes_left + ${lost} < ${bytes}::bigint then 1 else 0 end,
-          forgiven_left = forgiven_left - ${lost},
-          open_ranges = open_ranges + 1, recent_ranges = (array_prepend(${range}, recent_ranges))[1:${ranges}::int],
-          ends_at = least(hard_ends_at, ${inSeconds(idleSec)})
-        where upload_id = ${id} and token_hash = ${tokenHash} and ends_at > now()
-          and open_ranges < ${ranges}::int and (bytes_left + ${lost} >= ${bytes}::bigint or (open_ranges > 0 and cuts_left > 0))
-        returning ends_at
-      ), upload as materialized (
-        select id, expires_at from files.uploads
-        where id = ${id} and not ${isContinued}::boolean and not exists (select from known) and ${status} = 'available' for update
-      ), opened as (
-        insert into files.download_leases (upload_id, token_hash, bytes_left, cuts_left, forgiven_left, open_ranges, recent_ranges, sent_bytes, ends_at, hard_ends_at)
-        select id, ${tokenHash}, ${budgetBytes - bytes}::bigint, ${cuts}::int, ${forgivenBytes}::bigint, 1, array[${range}], ${bytes}::bigint,
-          ${inSeconds(idleSec)}, least(${inSeconds(longestSec)}, expires_at + make_interval(secs => ${idleSec}))
-        from upload on conflict do nothing returning upload_id, least(ends_at, hard_ends_at) as ends_at
-      ), counted as (
-        update files.uploads u set
-          download_count = u.download_count + 1, used_at = ${usedNow('u', sql`1`, useTimes)},
-          due_at = case when u.download_count + 1 >= u.max_downloads then now() else u.due_at end
-        from opened where u.id = opened.upload_id returning u.id, u.hooks, u.download_count
-      ), ${noted('files.uploads', 'counted', 'used', sql`1`, useTimes)}
-      select exists (select from known) as is_known, (select is_busy from known) as is_busy, (select download_count from counted) as count,
-        coalesce((select ends_at from taken), (select ends_at from opened)) as ends_at`.execute(db);
-    const [row] = rows;
-    if (row?.ends_at) return { endsAt: row.ends_at, ...(row.count === null ? {} : { count: row.count }) };
-    if (!row?.is_known) return 'gone';
-    return row.is_busy ? 'busy' : 'ended';
-  }
+  const takeOnce = leaseTaker(db, useTimes);
+  /** Of each lease one step at a time: a statement has no lease twice. */
+  const running = new Map<string, Promise<unknown>>();
 
+  // What it changes is best effort, so its commit waits for no disk. An end that would move by less than a second stays: its index as well.
   const settle = batched<LeaseKey & { unsentBytes: number; idleSec: number }, void>(async (ends) => {
     await sql`
       with over as materialized (
@@ -77,21 +29,38 @@ export function postgresDownloadLeases(db: Database, useTimes: UseTimes = {}): D
           group by id, token_hash
         ) as ended on ended.id = l.upload_id and ended.token_hash = l.token_hash
         order by l.upload_id, l.token_hash for update of l
+      ), settled as (
+        update files.download_leases l set
+          bytes_left = l.bytes_left + over.unsent,
+          open_ranges = greatest(l.open_ranges - over.count, 0),
+          sent_bytes = l.sent_bytes - over.unsent,
+          ends_at = case
+            when l.ends_at > now() + make_interval(secs => over.idle_sec - least(over.idle_sec / 100.0, 1)) then l.ends_at
+            else least(l.hard_ends_at, now() + make_interval(secs => over.idle_sec)) end
+        from over where l.upload_id = over.upload_id and l.token_hash = over.token_hash
       )
-      update files.download_leases l set
-        bytes_left = l.bytes_left + over.unsent,
-        open_ranges = greatest(l.open_ranges - over.count, 0),
-        sent_bytes = l.sent_bytes - over.unsent,
-        ends_at = least(l.hard_ends_at, now() + make_interval(secs => over.idle_sec))
-      from over where l.upload_id = over.upload_id and l.token_hash = over.token_hash`.execute(db);
+      select set_config('synchronous_commit', 'off', true)`.execute(db);
     return ends.map(() => undefined);
   });
 
   return {
     async take(key, range, terms): Promise<TakenRange | 'ended' | 'busy' | 'gone'> {
-      const taken = await takeOnce(key, range, terms);
-      // Perhaps the same request came twice at once, and this one waited for the other, whose lease it could not see.
-      return taken === 'gone' ? takeOnce(key, range, terms) : taken;
+      const name = `${key.id} ${key.tokenHash.toString('base64')}`;
+      while (running.has(name)) await running.get(name);
+      const work = async () => {
+        for (let wasGone = false; ; ) {
+          const taken = await takeOnce({ ...key, range, terms });
+          if (taken !== 'again' && (taken !== 'gone' || wasGone)) return taken;
+          // Perhaps the same request came twice at once, and this one waited for the other, whose lease it could not see.
+          wasGone = taken === 'gone';
+        }
+      };
+      const taking = work().finally(() => running.delete(name));
+      running.set(
+        name,
+        taking.catch(() => {}), // the caller is told
+      );
+      return taking;
     },
 
     async find({ id, tokenHash }) {

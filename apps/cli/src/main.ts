@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { asMayflyError } from '@mayfly/client';
 import facts from '../package.json' with { type: 'json' };
 import { dataFolder, readConfig } from './config.ts';
@@ -11,6 +12,8 @@ import { tellFailure, wantsJson } from './tell-failure.ts';
 import { openTerminal } from './terminal.ts';
 import { unfinishedSends } from './unfinished.ts';
 
+// What streams through is garbage at once: with more room for that, V8 would only let it lie about longer.
+setFlagsFromString('--semi-space-growth-factor=1');
 const { env, stdin, stdout, stderr } = process;
 const signal = untilStopped(() => process.exit(STOPPED));
 // Whoever reads the output may end before it does: mayfly list | head -1.

@@ -3,9 +3,12 @@ import { type Bytes, concat, randomBytes } from './bytes.ts';
 import { deriveKeyCommitment, derivePartKey, SALT_BYTES } from './keys.ts';
 import { FORMAT_2 } from './layout.ts';
 import { segmentParameters } from './segments.ts';
-import { SEGMENT_BYTES } from './size.ts';
+import { SEGMENT_BYTES, TAG_BYTES } from './size.ts';
 
 // Payload format 2, docs/crypto.md, "Payload in parts".
+
+/** Segments that are encrypted side by side: as many as keep the threads of WebCrypto busy. */
+const AT_ONCE = 16;
 
 export type PlainPart = {
   /** From 1. */
@@ -17,13 +20,15 @@ export type PlainPart = {
 
 /**
  * Encrypts one part: 56 bytes of header, then the segments. Every call has a key of its own, so a part may be encrypted again
- * whatever has become of its content. Another source of randomness is for tests only.
+ * whatever has become of its content. Another source of randomness is for tests only. `into`: where it may be written, if that is as
+ * long as a full part.
  */
 export async function encryptPart(
   payloadKey: CryptoKey,
   { number, plaintext, isLast }: PlainPart,
   segmentsPerPart: number,
   random = randomBytes,
+  into?: Bytes,
 ): Promise<Bytes> {
   const fullBytes = segmentsPerPart * SEGMENT_BYTES;
   if (plaintext.length > fullBytes || (plaintext.length < fullBytes && !isLast)) throw new Error('not a part');
@@ -34,17 +39,25 @@ export async function encryptPart(
   view.setUint32(4, number);
   const key = await derivePartKey(payloadKey, header);
   const count = Math.max(1, Math.ceil(plaintext.length / SEGMENT_BYTES));
-  const segments = Array.from({ length: count }, async (_, index) => {
+  const length = header.length + plaintext.length + count * TAG_BYTES;
+  const body = into && into.length >= length ? into.subarray(0, length) : new Uint8Array(length);
+  body.set(header);
+  const encrypt = async (index: number) => {
     const parameters = segmentParameters(index, isLast && index === count - 1);
     const segment = plaintext.subarray(index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
-    return new Uint8Array(await crypto.subtle.encrypt(parameters, key, segment));
-  });
-  return concat(header, ...(await Promise.all(segments)));
+    const encrypted = await crypto.subtle.encrypt(parameters, key, segment);
+    body.set(new Uint8Array(encrypted), header.length + index * (SEGMENT_BYTES + TAG_BYTES));
+  };
+  for (let first = 0; first < count; first += AT_ONCE) {
+    const last = Math.min(first + AT_ONCE, count);
+    await Promise.all(Array.from({ length: last - first }, (_, place) => encrypt(first + place)));
+  }
+  return body;
 }
 
 /**
  * Content and padding, or what follows of both from some part on, cut for `encryptPart`. `padTo` is asked once, with the size of the
- * content. Holds one part at a time.
+ * content. Holds one part at a time: its plaintext is good until the next one is asked for.
  */
 export async function* cutIntoParts(
   content: ReadableStream<Uint8Array>,
@@ -53,12 +66,13 @@ export async function* cutIntoParts(
 ): AsyncGenerator<PlainPart, void> {
   const bytes = new ByteReader(content);
   const fullBytes = segmentsPerPart * SEGMENT_BYTES;
+  const plaintext = new Uint8Array(fullBytes);
   let endBytes: number | undefined;
   try {
     for (let number = firstPart, isLast = false; !isLast; number += 1) {
       const startBytes = (number - 1) * fullBytes;
-      const plaintext = new Uint8Array(fullBytes); // what is not filled of it is padding
       const { length } = await bytes.fill(plaintext);
+      plaintext.fill(0, length); // the padding
       if ((await bytes.peek()) === undefined) endBytes ??= padTo(startBytes + length);
       isLast = endBytes !== undefined && endBytes <= startBytes + fullBytes;
       yield { number, plaintext: isLast ? plaintext.subarray(0, (endBytes ?? 0) - startBytes) : plaintext, isLast };

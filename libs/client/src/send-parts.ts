@@ -76,12 +76,15 @@ async function sendMissing(
   if (storedBytes > 0) onProgress?.(storedBytes, totalBytes);
   let endBytes = paddedSize;
   const reading = new AbortController();
+  /** Buffers of full parts that are stored: new ones would be garbage faster than it is collected. */
+  const spare: Bytes[] = [];
   async function* encrypt(): AsyncGenerator<EncryptedPart> {
     if (first > count) return;
     for await (const part of read(first, reading.signal)) {
       const { number, plaintext, isLast } = part;
       if (isLast) endBytes = (number - 1) * segmentsPerPart * SEGMENT_BYTES + plaintext.length;
-      if (!stored.has(number)) yield { number, body: await encryptPart(keys.payload, part, segmentsPerPart) };
+      if (stored.has(number)) continue;
+      yield { number, body: await encryptPart(keys.payload, part, segmentsPerPart, undefined, spare.pop()) };
     }
   }
   try {
@@ -95,6 +98,7 @@ async function sendMissing(
       sizeOf: ({ body }) => body.length,
       onStored({ body }) {
         storedBytes += body.length;
+        if (body.length === partBytes(segmentsPerPart)) spare.push(body);
         onProgress?.(storedBytes, totalBytes);
       },
       maxParallel,

@@ -25,7 +25,7 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
     await page.getByRole('button', { name: 'Read the note' }).click();
     await page.getByText('only once').waitFor();
     await speakGerman(page);
-    await page.getByRole('link', { name: 'Meine Sendungen' }).waitFor();
+    await page.getByRole('link', { name: 'Sendungen' }).waitFor();
     expect(await page.getByText('only once').isVisible()).toBe(true);
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de');
     expect(await isAskedBeforeReload(page)).toBe(true);

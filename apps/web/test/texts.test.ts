@@ -50,7 +50,7 @@ test('what is missing, unknown, empty or does not fit its language is found', ()
     'pl.json: send.title is empty',
     'pl.json: send.chosen needs other values than in English: count (number), share (string), who (string)',
     'pl.json: send.chosen lacks the plural form few',
-    'pl.json: send.chosen has the plural form two, which the language has not',
+    'pl.json: send.chosen has two, no plural form of the language',
     'pl.json: send.more is not in en.json',
     'pl.json: send.less cannot be read: EXPECT_ARGUMENT_CLOSING_BRACE',
   ]);

@@ -30,20 +30,19 @@ function describe(parts: Part[]): string {
     .join(', ');
 }
 
-/** Each form of the language once, and no form that it does not have. */
+/** Each form that the language needs for a number of things, and no form that it does not have. */
 function pluralFaults(tag: string, parts: Part[]): string[] {
   return parts.flatMap((part) => {
     if (part.kind !== 'plural') return [];
-    const { pluralCategories } = new Intl.PluralRules(tag, {
-      type: part.isOrdinal ? 'ordinal' : 'cardinal',
-    }).resolvedOptions();
+    const rules = new Intl.PluralRules(tag, { type: part.isOrdinal ? 'ordinal' : 'cardinal' });
     const forms = Object.keys(part.options).filter((form) => !form.startsWith('='));
-    const missing = pluralCategories
-      .filter((form) => !forms.includes(form))
-      .map((form) => `lacks the plural form ${form}`);
+    // The forms of millions and of fractions, which some languages have, are `other` in most texts.
+    const needed = new Set(Array.from({ length: 1000 }, (_, count) => rules.select(count)));
+    const missing = [...needed.difference(new Set(forms))].map((form) => `lacks the plural form ${form}`);
+    const known = new Set<string>(rules.resolvedOptions().pluralCategories);
     const unknown = forms
-      .filter((form) => !pluralCategories.some((one) => one === form))
-      .map((form) => `has the plural form ${form}, which the language has not`);
+      .filter((form) => !known.has(form))
+      .map((form) => `has ${form}, no plural form of the language`);
     return [...missing, ...unknown, ...Object.values(part.options).flatMap((inner) => pluralFaults(tag, inner))];
   });
 }

@@ -4,8 +4,8 @@ import type { Plugin } from 'vite';
 import { compileCatalogue } from './compile.ts';
 
 const QUERY = '.json?texts';
-/** Not an address that ends like a JSON file's: Vite would read it as one. */
-const COMPILED = '.json.texts.js';
+/** A module that is no file, as bundlers mark one; its name does not end like a JSON file's, which Vite would read. */
+const COMPILED = /^\0(.*\.json)\.js$/;
 
 /** `import texts from './en.json?texts'`: compiled when the app is built. */
 export function texts(): Plugin {
@@ -14,11 +14,11 @@ export function texts(): Plugin {
     enforce: 'pre',
     resolveId(source, importer = '') {
       if (!source.endsWith(QUERY)) return undefined;
-      return resolve(importer, '..', source.slice(0, -QUERY.length)) + COMPILED;
+      return `\0${resolve(importer, '..', source.slice(0, -'?texts'.length))}.js`;
     },
     load(id) {
-      if (!id.endsWith(COMPILED)) return undefined;
-      const path = `${id.slice(0, -COMPILED.length)}.json`;
+      const path = COMPILED.exec(id)?.[1];
+      if (path === undefined) return undefined;
       this.addWatchFile(path);
       return compileCatalogue(JSON.parse(readFileSync(path, 'utf8')));
     },

@@ -4,12 +4,13 @@ import { formatAbout, formatDuration, formatLater, formatMoment, formatUntil } f
 export type Formats = ReturnType<typeof formatsFor>;
 
 /** How values are written in a locale: what the texts in the JSON files name, and pages show by themselves. */
-export function formatsFor(locale: string) {
+export function formatsFor(locale: string, dir: 'ltr' | 'rtl' = 'ltr') {
   const percent = new Intl.NumberFormat(locale, { style: 'percent' });
   const number = new Intl.NumberFormat(locale);
   const cardinals = new Intl.PluralRules(locale);
   return {
-    text: (value: string) => value,
+    /** A name that runs the other way does not turn what is around it. */
+    text: (value: string) => (dir === 'rtl' ? `\u2068${value}\u2069` : value),
     number: (value: number) => number.format(value),
     percent: (share: number) => percent.format(share),
     bytes: (count: number) => formatBytes(count, locale),

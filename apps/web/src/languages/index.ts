@@ -8,8 +8,19 @@ type Language = { name: string; dir?: 'rtl'; load: () => Promise<{ default: (for
 
 /** Every language by its tag: its own name for the menu, and its texts, which are loaded when it is chosen. */
 export const LANGUAGES: Record<string, Language> = {
-  en: { name: 'English', load: async () => ({ default: english }) },
   de: { name: 'Deutsch', load: () => import('./de.json?texts') },
+  en: { name: 'English', load: async () => ({ default: english }) },
+  es: { name: 'Español', load: () => import('./es.json?texts') },
+  fr: { name: 'Français', load: () => import('./fr.json?texts') },
+  it: { name: 'Italiano', load: () => import('./it.json?texts') },
+  nl: { name: 'Nederlands', load: () => import('./nl.json?texts') },
+  pl: { name: 'Polski', load: () => import('./pl.json?texts') },
+  pt: { name: 'Português', load: () => import('./pt.json?texts') },
+  tr: { name: 'Türkçe', load: () => import('./tr.json?texts') },
+  uk: { name: 'Українська', load: () => import('./uk.json?texts') },
+  ar: { name: 'العربية', dir: 'rtl', load: () => import('./ar.json?texts') },
+  ja: { name: '日本語', load: () => import('./ja.json?texts') },
+  zh: { name: '中文（简体）', load: () => import('./zh.json?texts') },
 };
 
 const KEY = 'mayfly-language';
@@ -49,7 +60,7 @@ async function use(tag: string) {
   const language = LANGUAGES[tag];
   if (!language) return;
   const { default: texts } = await language.load();
-  const formats = formatsFor(localeOf(tag, navigator.languages));
+  const formats = formatsFor(localeOf(tag, navigator.languages), language.dir);
   current = { tag, ...formats, ...texts(formats) };
   document.documentElement.lang = tag;
   document.documentElement.dir = language.dir ?? 'ltr';

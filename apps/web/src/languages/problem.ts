@@ -15,8 +15,8 @@ export function mayPass(error: unknown): boolean {
 /** Why something failed, in the reader's language: a few words and a sentence. */
 export function problemOf(error: unknown): { code: string; title: string; sentence: string } {
   const code = codeOf(error);
-  const problems: Record<string, { title: string; sentence: string }> = t.problems;
-  const { title, sentence } = problems[code] ?? t.problems.unknown;
+  const { title, sentence } =
+    t.problems[Object.hasOwn(t.problems, code) ? (code as keyof typeof t.problems) : 'unknown'];
   const { retryAfterSec, repeatForSec } = error instanceof MayflyError ? error : {};
   const advice = repeatForSec
     ? t.advice.repeatFor({ seconds: repeatForSec })

@@ -76,7 +76,7 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
       what: 'one file that is too large',
       names: ['big.bin'],
       sizeBytes: 1_100_000,
-      sentence: /“big.bin” is 1 MB when encrypted; at most 1 MB/,
+      sentence: /“big.bin” is 1.1 MB when encrypted; at most 1 MB/,
     },
     {
       what: 'files that are too large together',

@@ -65,6 +65,29 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
     expect(await problemsOfLooks(page, 'note-markdown')).toEqual([]);
   });
 
+  test('tasks have their boxes, and an address in a text can be followed without telling where from', async () => {
+    const page = shared();
+    await receive(page, '- [ ] pack\n- [x] book', 'markdown');
+    await page.locator('[data-formatted=markdown]').waitFor();
+    expect(await page.locator('li.task').allTextContents()).toEqual(['☐ pack', '☑ book']);
+    const text = 'See (https://example.org/a_(b)?c=d#e), or mailto:me@example.org.\njavascript:alert(1) <b>';
+    await receive(page, text, 'text');
+    const note = page.locator('[data-note]');
+    await note.waitFor();
+    expect(await note.textContent()).toBe(text);
+    const links = await note
+      .locator('a')
+      .evaluateAll((all) =>
+        all.map((link) => ['href', 'rel', 'referrerpolicy'].map((name) => link.getAttribute(name))),
+      );
+    const how = ['noopener noreferrer nofollow', 'no-referrer'];
+    expect(links).toEqual([
+      ['https://example.org/a_(b)?c=d#e', ...how],
+      ['mailto:me@example.org', ...how],
+    ]);
+    expect(await problemsOfLooks(page, 'note-text-links')).toEqual([]);
+  });
+
   test('what kind it is, is not said before it is read, but for a note with an old link', async () => {
     const page = shared();
     const kind = page.getByText('Kind of note');
@@ -140,7 +163,13 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
     await using watched = await web.open(CLIPBOARD);
     const { page } = watched;
     await begin(page, 'Password');
-    await page.getByText('Generate a password').first().click();
+    // What is sent and what protects it are two things, and are called so.
+    await page.getByRole('button', { name: 'Add a password' }).click();
+    await page.getByLabel('Password for opening it').waitFor();
+    await page.getByText('Generate a password for opening it').waitFor();
+    await page.getByRole('button', { name: 'Remove the password' }).click();
+    await page.getByLabel('The password to send').waitFor();
+    await page.getByText('Generate a password to send').click();
     await page.getByText('Very hard to guess').first().waitFor();
     const words = await page.locator('[data-generated]').textContent();
     expect(words).toMatch(/^[a-z]{3,8}(-[a-z]{3,8}){4}$/);

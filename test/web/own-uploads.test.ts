@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Created } from '@mayfly/client';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
@@ -24,15 +25,17 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     await new Response(payload as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();
     await web.client.viewNote(noteLink);
     await openList(page);
-    await statusOf(page, 'one.txt, two.txt').getByText('Downloaded 1 of 3 times, ends in').waitFor();
+    await statusOf(page, 'one.txt, two.txt').getByText('2 of 3').waitFor();
+    await page.getByText('Ended (1)').click();
     await statusOf(page, 'Text').getByText('Used up').waitFor();
     expect(await problemsOfLooks(page, 'uploads-list')).toEqual([]);
 
     await page.getByRole('button', { name: 'Remove the ended one from the list' }).click();
     await entry(page, 'Text').waitFor({ state: 'detached' });
     await page.reload();
-    await statusOf(page, 'one.txt, two.txt').getByText('Downloaded 1 of 3').waitFor();
+    await statusOf(page, 'one.txt, two.txt').getByText('2 of 3').waitFor();
     expect(await page.getByRole('listitem').count()).toBe(1);
+    expect(await page.getByText(/Ended/).count()).toBe(0);
     // What opens an item, and what owns it, stay here: the service sees ids and an item's owner token.
     for (const secret of [link, noteLink].map((one) => one.split('#')[1] ?? '')) {
       expect(watched.requests.filter((request) => request.includes(secret))).toEqual([]);
@@ -53,6 +56,10 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     await page.getByText('Delete it for everyone?').waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Keep it');
     expect(await problemsOfLooks(page, 'uploads-sure')).toEqual([]);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Delete');
+    await page.keyboard.press('Enter');
+    await page.getByText('Delete it for everyone?').waitFor();
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByText('Deleted from the service and from this list.').waitFor();
@@ -75,7 +82,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     const plan = entry(page, 'plan.txt');
     await plan.getByText('When it was used').click();
     await plan.getByText('1 of 1 arrived whole').waitFor();
-    expect(await plan.locator('time').count()).toBe(1);
+    expect(await plan.locator('ol time').count()).toBe(1);
 
     await plan.getByRole('button', { name: 'Change' }).press('Enter');
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('SELECT');
@@ -84,19 +91,49 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     await plan.getByLabel('Ends').selectOption('1 day from now');
     await plan.getByLabel('Downloads').selectOption('5 downloads');
     await plan.getByRole('button', { name: 'Save changes' }).click();
+    await statusOf(page, 'plan.txt').getByText('4 of 5').waitFor();
     await statusOf(page, 'plan.txt')
-      .getByText(/^Downloaded 1 of 5 times, ends in (23 hours|24 hours|1 day)$/)
+      .getByText(/^in (23 hours|24 hours|1 day)$/)
       .waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Change');
     expect(await web.client.getInfo(link)).toMatchObject({ maxDownloads: 5, downloadCount: 1 });
 
     await plan.getByRole('button', { name: 'Change' }).click();
     await plan.getByRole('button', { name: 'End now' }).click();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Ended (1)');
+    await page.keyboard.press('Enter');
     await statusOf(page, 'plan.txt').getByText('Expired, used 1 of 5 times').waitFor();
     await expect(web.client.getInfo(link)).rejects.toMatchObject({ code: 'expired' });
     await page.reload();
+    await page.getByText('Ended (1)').click();
     await statusOf(page, 'plan.txt').getByText('Expired, used 1 of 5 times').waitFor();
     await plan.getByRole('button', { name: 'Remove from the list' }).waitFor();
+  });
+
+  test('many are found by name, each button says whose it is, and the focus stays in the list', async () => {
+    await using watched = await web.open();
+    const { page } = watched;
+    await page.goto(web.baseUrl);
+    const created = await Promise.all(
+      ['Übersicht.pdf', 'plan.txt', 'three', 'four', 'five', 'six'].map((name) =>
+        web.client.uploadFiles([new File(['x'], name)], { expireSec: 3600, maxDownloads: 2 }),
+      ),
+    );
+    await putItems(page, created.map(itemOf));
+    await openList(page);
+    await statusOf(page, 'plan.txt').getByText('2 of 2').waitFor();
+    await page.getByLabel('Search by name').fill('ubersicht PDF');
+    await entry(page, 'plan.txt').waitFor({ state: 'detached' });
+    await entry(page, 'Übersicht.pdf').waitFor();
+    await page.getByLabel('Search by name').fill('nonsense');
+    await page.getByText('Nothing in the list has that name.').waitFor();
+    await page.getByLabel('Search by name').fill('');
+    for (const button of ['Copy link', 'Change', 'Delete'])
+      await page.getByRole('button', { name: `${button} plan.txt`, exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Delete plan.txt' }).click();
+    await page.getByRole('button', { name: 'Delete now' }).press('Enter');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('three');
+    await entry(page, 'plan.txt').waitFor({ state: 'detached' });
   });
 
   test('what is deleted right after sending is not in the list', async () => {
@@ -114,11 +151,12 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     await using watched = await web.open();
     const { page } = watched;
     await sendFiles(page, web.baseUrl, [file('brief.txt')], { expires: '1 second' });
-    const link = await sendFiles(page, web.baseUrl, [file('removed.txt')]);
+    const link = await sendFiles(page, web.baseUrl, [file('removed.txt')], { expires: '1 day' });
     const items = await ownItems(page);
     const removed = items.find(({ link: one }) => one === link);
     await web.client.remove({ kind: 'upload', id: String(removed?.id) }, String(removed?.ownerSecret));
     await openList(page);
+    await page.getByText('Ended (2)').click();
     await statusOf(page, 'brief.txt').getByText('Expired').waitFor();
     await statusOf(page, 'removed.txt').getByText('Deleted').waitFor();
   });
@@ -128,15 +166,19 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     const link = await sendFiles(one.page, web.baseUrl, [file('luggage.txt')], { downloads: '2 downloads' });
     await openList(one.page);
     await one.page.getByText('Export the list').click();
-    await one.page.locator('[data-export]').getByLabel('Passphrase').fill(PASSPHRASE);
+    const exported = one.page.locator('[data-export]').getByLabel('Passphrase');
+    await exported.fill('x');
+    await one.page.getByRole('button', { name: 'Encrypt and save' }).click();
+    await one.page.getByRole('alert').filter({ hasText: 'This passphrase is easy to guess' }).waitFor();
+    await exported.fill(PASSPHRASE);
     expect(await problemsOfLooks(one.page, 'uploads-export')).toEqual([]);
     const [download] = await Promise.all([
       one.page.waitForEvent('download'),
       one.page.getByRole('button', { name: 'Encrypt and save' }).click(),
     ]);
-    const exported = await readFile(await download.path(), 'utf8');
-    expect(exported).toContain('"mayfly sent list"');
-    expect(exported).not.toContain('luggage');
+    const saved = await readFile(await download.path(), 'utf8');
+    expect(saved).toContain('"mayfly sent list"');
+    expect(saved).not.toContain('luggage');
 
     await using other = await web.open();
     const { page } = other;
@@ -151,16 +193,21 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
       await page.getByRole('button', { name: 'Decrypt and add' }).click();
     };
     await page.getByText('Import a list').click();
-    await importFile(exported, 'not the passphrase');
-    await page.getByText('The passphrase is wrong, or the file was changed.').waitFor();
+    await importFile(saved, 'not the passphrase');
+    await page.getByRole('alert').filter({ hasText: 'The passphrase is wrong, or the file was changed.' }).waitFor();
+    // Both are still there, for another try.
+    await page.locator('[data-import]').getByText('list.json').waitFor();
+    const typed = page.locator('[data-import]').getByLabel('Passphrase');
+    await expect.poll(() => typed.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await typed.inputValue()).toBe('not the passphrase');
     await importFile('{"format":"something else"}', PASSPHRASE);
     await page.getByText('This is not an exported list.').waitFor();
-    await importFile(exported, PASSPHRASE);
+    await importFile(saved, PASSPHRASE);
     await page.getByText('1 added, 0 already in the list.').waitFor();
-    await importFile(exported, PASSPHRASE);
+    await importFile(saved, PASSPHRASE);
     await page.getByText('0 added, 1 already in the list.').waitFor();
     expect(await problemsOfLooks(page, 'uploads-import')).toEqual([]);
-    await statusOf(page, 'luggage.txt').getByText('Downloaded 0 of 2 times').waitFor();
+    await statusOf(page, 'luggage.txt').getByText('2 of 2').waitFor();
 
     // The other browser owns it now, too.
     await entry(page, 'luggage.txt').getByRole('button', { name: 'Delete' }).click();
@@ -194,9 +241,14 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   test('the list speaks German', async () => {
     await using watched = await web.open({ locale: 'de-DE' });
     const { page } = watched;
+    await page.goto(web.baseUrl);
+    const files = [new File(['x'], 'Ein recht langer Name einer Datei, der nicht in eine Zeile passt.pdf')];
+    const created = await web.client.uploadFiles(files, { expireSec: 3600, maxDownloads: 2 });
+    await putItems(page, [itemOf(created, 0)]);
     await openList(page);
     await page.getByRole('heading', { name: 'Meine Sendungen' }).waitFor();
     await page.getByText('Diese Liste übertragen').waitFor();
+    await page.getByText('2 von 2').waitFor();
     expect(await problemsOfLooks(page, 'uploads-german')).toEqual([]);
   });
 });
@@ -224,5 +276,37 @@ function ownItems(page: Page): Promise<{ id: string; link: string; ownerSecret: 
           };
         };
       }),
+  );
+}
+
+/** The first is the newest. */
+function itemOf({ kind, id, link, ownerSecret }: Created, index: number) {
+  const sentAt = new Date(Date.now() - index * 1000).toISOString();
+  const names = ['Übersicht.pdf', 'plan.txt', 'three', 'four', 'five', 'six'];
+  const common = { kind, id, link, ownerSecret, sentAt, expiresAt: new Date(Date.now() + 3_600_000).toISOString() };
+  return { ...common, maxUses: 2, hasPassword: false, files: [{ name: names[index], size: 1 }] };
+}
+
+/** Into the list of a page, as if it had sent them. */
+function putItems(page: Page, items: ReturnType<typeof itemOf>[]) {
+  return page.evaluate(
+    (items) =>
+      new Promise<void>((resolve, reject) => {
+        const opening = indexedDB.open('mayfly-sent', 1);
+        opening.onupgradeneeded = () => opening.result.createObjectStore('items');
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+          const writing = opening.result.transaction('items', 'readwrite');
+          for (const item of items) {
+            const { origin: service } = location;
+            writing.objectStore('items').put({ ...item, service }, `${item.kind} ${item.id} ${service}`);
+          }
+          writing.oncomplete = () => {
+            opening.result.close();
+            resolve();
+          };
+        };
+      }),
+    items,
   );
 }

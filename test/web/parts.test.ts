@@ -192,6 +192,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
     await interrupted.waitFor();
     await other.getByRole('button', { name: 'Discard' }).click();
     await interrupted.waitFor({ state: 'hidden' });
+    await expect.poll(() => other.evaluate(() => document.activeElement?.tagName)).toBe('H1');
     expect(await keptUploads(other)).toBe(0);
     await expect.poll(stored, { timeout: 60_000 }).toEqual([]);
     // The first page does not know that yet.

@@ -7,3 +7,13 @@ export function focused(element: HTMLElement) {
   if (!isFirst) element.focus();
   isFirst = false;
 }
+
+/** For what takes the place of a button that had the focus. */
+export const begin = (element: HTMLElement) => element.focus();
+
+/** Takes the focus to a heading or another place that has none by itself. Nothing happens when there is no such place. */
+export function focusOn(element: HTMLElement | null | undefined) {
+  if (!element) return;
+  if (element.tabIndex < 0) element.tabIndex = -1;
+  element.focus();
+}

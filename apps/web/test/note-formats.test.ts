@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { colourCode, languages } from '../src/note-formats/code.ts';
 import { formatNote, type StartWorker } from '../src/note-formats/format-note.ts';
 import { parseMarkdown } from '../src/note-formats/markdown.ts';
+import { linkAddresses } from '../src/note-formats/text-links.ts';
 import { type Element, isSafeAddress, type Tree, textOf } from '../src/note-formats/tree.ts';
 
 const el = (tag: Element['tag'], ...children: Tree[]): Element => ({ tag, children });
@@ -16,6 +17,41 @@ test('markdown becomes elements', () => {
     el('ul', el('li', 'a'), el('li', el('strong', 'b'))),
     { ...el('ol', el('li', 'c'), el('li', el('s', 'd'))), start: 3 },
   ]);
+});
+
+test('a task list has boxes, and only where an item begins', () => {
+  const box = (mark: string, ...children: Tree[]): Element => ({ ...el('li', mark, ...children), className: 'task' });
+  expect(parseMarkdown('- [ ] a **b**\n- [X] c\n- d [ ] e\n- [x]f\n- `[ ] g`\n\n[ ] h')).toEqual([
+    el(
+      'ul',
+      box('☐', ' a ', el('strong', 'b')),
+      box('☑', ' c'),
+      el('li', 'd [ ] e'),
+      el('li', '[x]f'),
+      el('li', el('code', '[ ] g')),
+    ),
+    el('p', '[ ] h'),
+  ]);
+  expect(parseMarkdown('- [ ] a\n\n- [ ] b\n\n  [ ] c').map(textOf)).toEqual(['☐ a☐ b[ ] c']);
+});
+
+test('addresses in a text become links, and nothing else in it changes', () => {
+  const text =
+    'https://a.example, (http://b.example/(c)) “mailto:d@e.example”. xhttps://no https:// javascript:alert(1) HTTPS://F.example/g!';
+  const trees = linkAddresses(text);
+  expect(trees.map(textOf).join('')).toBe(text);
+  expect(links(trees)).toEqual([
+    'https://a.example',
+    'http://b.example/(c)',
+    'mailto:d@e.example',
+    'HTTPS://F.example/g',
+  ]);
+  expect(linkAddresses('')).toEqual([]);
+});
+
+test('a text of brackets takes no time', () => {
+  const text = `https://a.example/${')'.repeat(1_000_000)}`;
+  expect(links(linkAddresses(text))).toEqual(['https://a.example/']);
 });
 
 test('a table keeps the alignment of its columns', () => {

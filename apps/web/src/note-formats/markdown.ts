@@ -1,7 +1,7 @@
 import MarkdownIt, { type Token } from 'markdown-it';
-import { type Element, isSafeAddress, TAGS, type Tag, type Tree } from './tree.ts';
+import { type Element, isSafeAddress, TAGS, type Tag, type Tree, textOf } from './tree.ts';
 
-// CommonMark with tables and strikethrough. HTML in a note is text. Nothing is loaded: an image is a link to it.
+// CommonMark with tables, strikethrough and task lists. HTML in a note is text. Nothing is loaded: an image is a link to it.
 
 const markdown = new MarkdownIt({ html: false, linkify: true });
 // Only what has a scheme is a link: a file name such as notes.md is not.
@@ -28,10 +28,24 @@ function build(tokens: Token[], codeBlock: CodeBlock): Tree[] {
       open.push(element);
     } else {
       const isInLink = open.some(({ tag }) => tag === 'a');
-      parent.children.push(...leaf(token, codeBlock, isInLink));
+      const leaves = leaf(token, codeBlock, isInLink);
+      parent.children.push(...(token.type === 'inline' ? withBox(leaves, open) : leaves));
     }
   }
   return root.children;
+}
+
+/** `[ ]` or `[x]` where an item of a list begins. */
+const BOX = /^\[([ x])\](?=\s)/i;
+
+/** The same with a box in its place: a character, since nothing in a note can be ticked. */
+function withBox([first, ...others]: Tree[], open: Element[]): Tree[] {
+  const item = open.findLast(({ tag }) => tag !== 'p');
+  const isBeginning = item?.tag === 'li' && !item.children.some((child) => textOf(child) !== '');
+  const [box, mark] = (isBeginning && typeof first === 'string' && BOX.exec(first)) || [];
+  if (!item || !box || typeof first !== 'string') return first === undefined ? [] : [first, ...others];
+  item.className = 'task';
+  return [mark === ' ' ? '☐' : '☑', first.slice(box.length), ...others];
 }
 
 function openElement(token: Token): Element {

@@ -21,6 +21,7 @@ function toNode(tree: Tree, document: Document, depth: number): Node {
     element.href = href;
     element.target = '_blank';
     element.rel = 'noopener noreferrer nofollow';
+    element.referrerPolicy = 'no-referrer';
     element.title = href;
   }
   element.append(...children.map((child) => toNode(child, document, depth + 1)));

@@ -7,6 +7,20 @@ export const contentOf = (files: ChosenFile[]) => ({
   files: files.map(({ name, file }) => ({ name, size: file.size })),
 });
 
+/** Of what is added, what was not chosen before: the same name, size and time are the same file. */
+export function withoutTwins(chosen: ChosenFile[], more: ChosenFile[]): { fresh: ChosenFile[]; twins: ChosenFile[] } {
+  const known = new Set(chosen.map(keyOf));
+  const fresh: ChosenFile[] = [];
+  const twins: ChosenFile[] = [];
+  for (const one of more) {
+    (known.has(keyOf(one)) ? twins : fresh).push(one);
+    known.add(keyOf(one));
+  }
+  return { fresh, twins };
+}
+
+const keyOf = ({ name, file }: ChosenFile) => JSON.stringify([name, file.size, file.lastModified]);
+
 /** From a file input. A file of a folder brings its path. */
 export function fromInput(files: Iterable<File>): ChosenFile[] {
   return Array.from(files, (file) => ({ name: file.webkitRelativePath || file.name || 'file', file }));

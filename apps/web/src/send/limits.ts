@@ -28,8 +28,3 @@ export function noteProblem(text: string, config: ServiceConfig): string | undef
     ? t.limits.noteTooLong({ size: sizeBytes, most: config.noteMaxSize })
     : undefined;
 }
-
-/** The option nearest to the wish. */
-export function preferred(options: number[], wish: number): number {
-  return options.toSorted((one, other) => Math.abs(one - wish) - Math.abs(other - wish))[0] ?? wish;
-}

@@ -1,12 +1,14 @@
 import type { Created } from '@mayfly/client';
 import type { Sent } from '../my-uploads/remember.ts';
+import { routeOf } from '../route.ts';
 import type { CallOptions } from '../worker/call.ts';
 import type { TaskEvent } from '../worker/task.ts';
+import { enterForm, enterLink, stepOf } from './history-steps.ts';
 
 type Chosen = Omit<Sent, 'created' | 'expiresAt'> & { expireSec: number };
 
 /** What the page is sending, and what came of it. */
-export class Transfer {
+class Transfer {
   step = $state<'choose' | 'busy' | 'done'>('choose');
   event = $state.raw<TaskEvent>();
   trouble = $state.raw<Extract<TaskEvent, { kind: 'trouble' | 'retrying' }>>();
@@ -20,6 +22,8 @@ export class Transfer {
   isQrOpen = $state(false);
   /** A link may have been given away, and will never open anything. */
   isLinkLost = $state(false);
+  /** What was sent last exists no more. */
+  isDeleted = $state(false);
   #controller = new AbortController();
   #again = () => {};
 
@@ -32,7 +36,7 @@ export class Transfer {
     this.step = 'busy';
     this.content = facts.content;
     this.event = this.trouble = this.failure = this.announced = undefined;
-    this.isLinkLost = this.isQrOpen = false;
+    this.isLinkLost = this.isQrOpen = this.isDeleted = false;
     this.#controller = new AbortController();
     // Loaded while the rest goes on: what is sent must not depend on the lists.
     const listing = import('../my-uploads/remember.ts').catch(() => undefined);
@@ -54,6 +58,7 @@ export class Transfer {
       this.sent = { created, expiresAt, ...facts };
       await (await listing)?.remember(this.sent);
       this.step = 'done';
+      if (routeOf(location.pathname) === 'send') enterLink();
       await (await unfinished)?.forgetUnfinished(created.id);
       return true;
     } catch (error) {
@@ -72,6 +77,18 @@ export class Transfer {
     return kept.some(({ upload }) => upload.id === this.announced?.created.id);
   }
 
+  /** Shows the form again. Back leads to the link. */
+  another() {
+    this.step = 'choose';
+    enterForm();
+  }
+
+  /** Shows what an entry of the history says: the form, or the link once more. */
+  showStep(state: unknown) {
+    const step = stepOf(state);
+    if (step && this.step !== 'busy') this.step = step;
+  }
+
   again() {
     this.#again();
   }
@@ -80,3 +97,6 @@ export class Transfer {
     this.#controller.abort();
   }
 }
+
+/** A page sends one thing at a time. */
+export const transfer = new Transfer();

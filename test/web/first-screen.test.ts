@@ -68,9 +68,12 @@ describeWeb('the first screen', { shapes: ['all'] }, (web) => {
   }
 
   test.each(SCREENS)('stays where it is when the service answers late, at $width x $height', async (viewport) => {
+    const photos = ['photos/one.jpg', 'photos/two.jpg'].map((name) => new File(['x'], name));
+    const { link } = await web.client.uploadFiles(photos, { expireSec: 3600, maxDownloads: 1 });
     const note = await web.client.createNote('text', { expireSec: 3600, maxViews: 1 });
     const pages: [string, (page: Page) => Locator][] = [
       [web.baseUrl, (page) => page.getByText('Choose files')],
+      [link, (page) => page.getByRole('button', { name: 'Save one.jpg' })],
       [note.link, (page) => page.getByRole('button', { name: 'Read the note' })],
       [note.link.slice(0, -3), (page) => page.locator('[data-problem]')],
     ];

@@ -81,9 +81,12 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     await page.waitForFunction(() => /^\d+% · Mayfly$/.test(document.title));
     expect(await page.getByText('plan.txt').isVisible()).toBe(true);
+    const icon = page.locator('link[rel=icon]');
+    expect(await icon.getAttribute('href')).toMatch(/^data:image\/svg\+xml,/);
     proceed();
     await shownLink(page);
     await page.waitForFunction(() => /^Mayfly · /.test(document.title));
+    expect(await icon.getAttribute('href')).toBe('/icon.svg');
   });
 
   test('a name cannot turn its ending round', async () => {

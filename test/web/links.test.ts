@@ -197,3 +197,15 @@ describeWeb('links that open nothing', { shapes: ['all'], settings: SETTINGS }, 
     }
   });
 });
+
+describeWeb('what a link tells a messenger that shows a preview of it', { shapes: ['all'] }, (web) => {
+  test('is what the first page tells: nothing of the item', async () => {
+    const { link } = await web.client.uploadFiles([new File(['x'], 'plan.txt')], { expireSec: 3600, maxDownloads: 1 });
+    const read = async (address: string) =>
+      (await fetch(address, { headers: { accept: 'text/html', 'user-agent': 'a messenger' } })).text();
+    const first = await read(web.baseUrl);
+    expect(first).toContain('<meta property="og:title" content="Mayfly">');
+    expect(await read(link.split('#')[0] ?? '')).toBe(first);
+    expect((await web.client.getInfo(link)).downloadCount).toBe(0);
+  });
+});

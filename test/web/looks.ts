@@ -20,7 +20,10 @@ type Violation = { id: string; nodes: { html: string; failureSummary?: string }[
 /** The rules that another colour scheme can break. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** Violations of accessibility rules on a page as it stands, in light and dark, wide and narrow; and what is too wide. */
+/**
+ * Violations of accessibility rules on a page as it stands, in light and dark, wide and narrow; and what is too wide, also
+ * from right to left.
+ */
 export async function problemsOfLooks(page: Page, name: string): Promise<string[]> {
   const found: string[] = [];
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
@@ -31,20 +34,32 @@ export async function problemsOfLooks(page: Page, name: string): Promise<string[
     const problems = await page.evaluate(
       async (options) => {
         const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run(options);
-        const { scrollWidth, clientWidth } = document.documentElement;
-        const tooWide = scrollWidth > clientWidth ? [`${scrollWidth} px on ${clientWidth}`] : [];
         const nodes = violations.flatMap(({ id, nodes }) => nodes.map((node) => ({ id, ...node })));
-        return [...nodes.map(({ id, html, failureSummary }) => `${id}: ${html} ${failureSummary}`), ...tooWide];
+        return nodes.map(({ id, html, failureSummary }) => `${id}: ${html} ${failureSummary}`);
       },
       { resultTypes: ['violations'], ...rules },
     );
     found.push(...problems.map((problem) => `${name} (${scheme}, ${width}): ${problem}`));
-    if (FOLDER) {
-      mkdirSync(FOLDER, { recursive: true });
-      // With an action at the lower edge of the screen, the screen; else all of it.
-      const fullPage = (await page.locator('.action').count()) === 0;
-      await page.screenshot({ path: join(FOLDER, `${name}-${scheme}-${width}.png`), fullPage });
-    }
+    found.push(...(await tooWide(page, `${name}-${scheme}-${width}`)));
   }
+  const dir = await page.evaluate(() => document.documentElement.dir);
+  await page.evaluate(() => Object.assign(document.documentElement, { dir: 'rtl' }));
+  found.push(...(await tooWide(page, `${name}-right-to-left-phone`)));
+  await page.evaluate((before) => Object.assign(document.documentElement, { dir: before }), dir);
   return found;
+}
+
+/** What of a page does not fit on the screen, which is saved as a picture of that name if pictures are asked for. */
+export async function tooWide(page: Page, name: string): Promise<string[]> {
+  if (FOLDER) {
+    mkdirSync(FOLDER, { recursive: true });
+    // With an action at the lower edge of the screen, the screen; else all of it.
+    const fullPage = (await page.locator('.action').count()) === 0;
+    await page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage });
+  }
+  const { scrollWidth, clientWidth } = await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return { scrollWidth, clientWidth };
+  });
+  return scrollWidth > clientWidth ? [`${name}: ${scrollWidth} px on ${clientWidth}`] : [];
 }

@@ -7,6 +7,7 @@ import { useBestLanguage } from './languages/index.ts';
 import './styles/base.css';
 import './styles/frame.css';
 import './styles/blocks.css';
+import './styles/things.css';
 import './styles/buttons.css';
 import './styles/fields.css';
 import './styles/first-page.css';

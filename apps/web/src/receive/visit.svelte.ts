@@ -12,6 +12,8 @@ const LONGEST_MS = 24 * 3_600_000;
 export class Visit {
   /** Undefined where a service has no leases: then there is only the whole. */
   downloadLeases = $state.raw<DownloadOptions['downloadLeases']>();
+  /** Whether that is known, or nobody can say. */
+  isSettled = $state(false);
   /**
    * Until when, at least, everything else is included in the download that was used; undefined when none was yet. ISO 8601. Each file that
    * travels makes it later, but not each one does: what was read lately is here.
@@ -25,12 +27,16 @@ export class Visit {
   constructor(opening: OpeningUpload) {
     this.#opening = opening;
     // Best effort: without an answer there is only the whole.
-    call('getConfig', undefined).then(
-      ({ downloadLeases }) => {
-        this.downloadLeases = downloadLeases;
-      },
-      () => {},
-    );
+    call('getConfig', undefined)
+      .then(
+        ({ downloadLeases }) => {
+          this.downloadLeases = downloadLeases;
+        },
+        () => {},
+      )
+      .finally(() => {
+        this.isSettled = true;
+      });
   }
 
   /** A file of it in memory, or its beginning. */

@@ -19,7 +19,6 @@ class Transfer {
   views = $state.raw<typeof import('./views.ts')>();
   /** What is on its way, where its link may be given away already. */
   announced = $state.raw<{ created: Created; hasPassword: boolean }>();
-  isQrOpen = $state(false);
   /** A link may have been given away, and will never open anything. */
   isLinkLost = $state(false);
   /** What was sent last exists no more. */
@@ -36,7 +35,7 @@ class Transfer {
     this.step = 'busy';
     this.content = facts.content;
     this.event = this.trouble = this.failure = this.announced = undefined;
-    this.isLinkLost = this.isQrOpen = this.isDeleted = false;
+    this.isLinkLost = this.isDeleted = false;
     this.#controller = new AbortController();
     // Loaded while the rest goes on: what is sent must not depend on the lists.
     const listing = import('../my-uploads/remember.ts').catch(() => undefined);

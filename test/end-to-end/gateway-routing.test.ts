@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { untilHealthy } from '@mayfly/launcher/service';
 import { peakMemoryBytes } from '@mayfly/testing/proc';
+import { untilReady } from '@mayfly/testing/shapes';
 import { query } from '@mayfly/testing/stores';
 import { openSocket, received, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
@@ -160,6 +161,7 @@ describeEachShape('a service that is killed', (service) => {
       await meanwhile();
     } finally {
       for (const one of holders()) one.restart();
+      for (const one of holders()) await untilReady(one); // a gateway may know them as well from just before
       for (const gateway of service.running.gateways) await untilHealthy(gateway);
     }
   };

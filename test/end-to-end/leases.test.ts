@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { untilHealthy } from '@mayfly/launcher/service';
+import { untilReady } from '@mayfly/testing/shapes';
 import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
 import { type Answer, type Api, call, token, unknownId } from '../support/api.ts';
@@ -282,6 +283,7 @@ describeEachShape('downloads under a lease', (service) => {
     const holders = service.running.processes.filter(({ name }) => name === 'files' || name === 'all');
     for (const one of holders) await one.stop('SIGKILL');
     for (const one of holders) one.restart();
+    for (const one of holders) await untilReady(one); // a gateway may know them as well from just before
     for (const gateway of service.running.gateways) await untilHealthy(gateway);
     const whole = await lease(service.api, item, name);
     expect([whole.status, bytesOf(whole).equals(item.payload)]).toEqual([200, true]);

@@ -7,6 +7,9 @@ import { freshRedis } from '@mayfly/testing/stores';
 import { untilTrue } from '@mayfly/testing/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/api.ts';
+import { sharedLimits } from '../support/shared-limits.ts';
+
+type Command = [string, ...string[]];
 
 describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
   const stack = new AsyncDisposableStack();
@@ -23,32 +26,10 @@ describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
   });
   afterAll(() => stack.disposeAsync());
 
-  /** Requests on all gateways, in turns; resolves with the longest that one took, in milliseconds. */
-  async function ask(count: number): Promise<number> {
-    let longest = 0;
-    for (let index = 0; index < count; index++) {
-      const began = performance.now();
-      const baseUrl = running.baseUrls[index % running.baseUrls.length];
-      expect((await call('GET', `${baseUrl}/api/config`)).status).toBe(200);
-      longest = Math.max(longest, performance.now() - began);
-    }
-    return longest;
-  }
-
-  const logs = () => redis.keys('mayfly:rate:*');
-  /** All of them count in one log: under one key, in Redis. */
-  async function areCountedTogether() {
-    const names = await logs();
-    if (names.length > 0) await redis.del(names);
-    await ask(10);
-    const lengths = await Promise.all((await logs()).map((name) => redis.llen(name)));
-    return lengths.length === 1 && lengths[0] === 10;
-  }
-
-  const areWell = async () => {
-    const answers = await Promise.all(running.baseUrls.map((url) => call('GET', `${url}/api/health`)));
-    return answers.every(({ status }) => status === 200);
-  };
+  const { ask, areCountedTogether, areWell } = sharedLimits(
+    () => running,
+    () => redis,
+  );
 
   test('after FLUSHALL all agree on a new key within seconds, and no earlier one comes back', async () => {
     expect(await areCountedTogether()).toBe(true);
@@ -79,4 +60,24 @@ describe.each(SHAPES)('what gateways share through Redis (%s)', (shape) => {
     await untilTrue(areWell, 15_000);
     await untilTrue(areCountedTogether, 5_000);
   });
+
+  test.each([
+    ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+    ['has no memory left for writes', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+  ] satisfies [string, Command, Command][])(
+    'health says so when Redis %s, and everything else works',
+    async (_, harm, mend) => {
+      await untilTrue(areWell);
+      await redis.call(harm[0], harm.slice(1));
+      for (const url of running.baseUrls) {
+        const health = async () => (await call('GET', `${url}/api/health`)).body;
+        await untilTrue(async () => (await health()).status === 'degraded');
+        expect(await health()).toMatchObject({ components: { redis: 'down', files: 'ok', notes: 'ok' } });
+      }
+      await ask(4);
+      await redis.call(mend[0], mend.slice(1));
+      await untilTrue(areWell, 15_000);
+      await untilTrue(areCountedTogether, 5_000);
+    },
+  );
 });

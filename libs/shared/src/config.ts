@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { parseRedisAddress } from './redis-address.ts';
 
 /** One setting: how its text is read, what it is without one, and the line that the settings table prints. */
 export type Setting<T> = {
@@ -124,7 +125,9 @@ export const color = setting('a colour such as #0b6b63', (value) =>
 export const linkTarget = setting('an https://, http:// or mailto: address', (value) =>
   parseUrl(value, ['https:', 'http:', 'mailto:']),
 );
-export const redisUrl = setting('a redis:// or rediss:// address', (value) => parseUrl(value, ['redis:', 'rediss:']));
+export const redisUrl = setting('a redis://, rediss://, redis+sentinel:// or rediss+sentinel:// address', (value) =>
+  parseRedisAddress(value) ? value : undefined,
+);
 export const postgresUrl = setting('a postgres:// address', (value) => parseUrl(value, ['postgres:', 'postgresql:']));
 
 export function choice<const T extends string>(values: readonly T[], fallback: T, about: string): Setting<T> {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Logger } from './logger.ts';
+import { parseRedisAddress } from './redis-address.ts';
 
 export type { Redis };
 
@@ -21,12 +22,12 @@ export function openRedis(
   purpose: 'commands' | 'queue',
   logger: Logger,
 ): RedisConnection {
-  const redis = new Redis(config.REDIS_URL, {
+  const options = {
     connectTimeout: purpose === 'commands' ? 500 : 5_000,
     socketTimeout: Math.max(SILENCE_MS[purpose], config.REDIS_TIMEOUT_MS),
     retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
     // The server has become a replica: its name leads to another one by now.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
     ...(purpose === 'commands'
       ? {
           commandTimeout: config.REDIS_TIMEOUT_MS,
@@ -35,7 +36,10 @@ export function openRedis(
           enableAutoPipelining: true, // commands of one turn of the event loop in one write: a third of Redis's CPU
         }
       : { maxRetriesPerRequest: null }),
-  });
+  };
+  const address = parseRedisAddress(config.REDIS_URL);
+  if (!address) throw new Error('REDIS_URL is no address of Redis');
+  const redis = 'url' in address ? new Redis(address.url, options) : new Redis({ ...options, ...address });
   let healthy = true;
   redis.on('ready', () => {
     if (!healthy) logger.info({ purpose }, 'redis is back');

@@ -24,6 +24,8 @@ const LAST_SWEEP = `${PREFIX}:${QUEUE}:last-sweep`;
 /** A job that is still running after this long is left to the next worker. */
 const CLOSE_MS = 20_000;
 const SCHEDULE_AGAIN_MS = 60_000;
+/** Without `info` BullMQ would ask for the version, at once and for ever. It needs 5, and the limits need 6.2. */
+const BACKEND = { prefix: PREFIX, skipVersionCheck: true };
 const KEPT = { removeOnComplete: { count: 5 }, removeOnFail: { count: 20 } };
 /** A sweep that fails is tried again soon: the next one may be far. */
 const RETRIED = { ...KEPT, attempts: 3, backoff: { type: 'exponential', delay: 2_000 } };
@@ -68,10 +70,10 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
     const work = jobs[name];
     if (work) await jobMetrics.run(name, dueAt, work);
   };
-  const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
+  const queue = new Queue(QUEUE, { connection: redis, ...BACKEND });
   const worker = new Worker(QUEUE, async ({ name, timestamp, delay }: Job) => runAt(timestamp + delay, name), {
     connection: redis,
-    prefix: PREFIX,
+    ...BACKEND,
     concurrency: 2, // a comparison takes long, and sweeps go on meanwhile
     lockDuration: 60_000,
     runRetryDelay: 2_000, // after a fault of Redis; 15 s unless set

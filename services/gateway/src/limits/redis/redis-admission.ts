@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from '@mayfly/shared/redis';
 import { Admission, type Decision, type Demands, type Guard, type Limits } from '../admission.ts';
 import type { Breaker } from './breaker.ts';
-import { admit, fail, GIVE_BACK, REFUND } from './scripts.ts';
+import { admit, fail, GIVE_BACK, NONE, REFUND } from './scripts.ts';
 
 /** Most clients over their limit that are refused without asking Redis. */
 const MAX_BLOCKED = 1_000;
@@ -65,7 +65,7 @@ export class RedisAdmission {
   /** An attempt was no wrong token. All of a turn of the event loop are settled together. */
   refund({ guard, isSwitched, owner, isReserved }: Settlement): Promise<void> {
     if (!isReserved || owner !== this.#owner) return Promise.resolve(); // it has ended with its name
-    for (const { name, old } of guard.networks) this.#refunds.push(name, old);
+    for (const { name, old } of guard.networks) this.#refunds.push(name, old || NONE);
     this.#refunded ??= new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
       const keys = this.#refunds;
       this.#refunds = [];
@@ -77,7 +77,7 @@ export class RedisAdmission {
 
   /** An attempt was a wrong token. Resolves with 0, or when there was one too many with how long the item is locked. */
   fail({ guard, isSwitched, owner, isReserved, expireSec }: Settlement): Promise<number> {
-    const keys = [guard.item, ...guard.networks.flatMap(({ name, old }) => [name, old])];
+    const keys = [guard.item, ...guard.networks.flatMap(({ name, old }) => [name, old || NONE])];
     return this.#run(() =>
       this.#scripts.mayflyFail(keys.length, ...keys, isSwitched ? 1 : 0, owner, isReserved ? 1 : 0, expireSec),
     );
@@ -104,10 +104,10 @@ export class RedisAdmission {
 
   #admit({ rate, isSwitched, quota, guard }: Demands, owner: string): Promise<Decision> {
     // What is needed by few is left out: each name and each number costs a plain request as much as all else here.
-    const args: (string | number)[] = [rate?.name ?? '', rate?.old ?? ''];
+    const args: (string | number)[] = [rate?.name ?? NONE, rate?.old || NONE];
     if (guard) {
       args.push(guard.item);
-      for (const { name, old } of guard.networks) args.push(name, old);
+      for (const { name, old } of guard.networks) args.push(name, old || NONE);
     }
     if (quota) args.push(quota.key);
     const keys = args.length;

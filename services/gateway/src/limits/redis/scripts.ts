@@ -1,5 +1,8 @@
 import { GUESSER, type Limits, SHARES } from '../admission.ts';
 
+/** Stands for a key that is not wanted: users may be confined to the keys that begin with `mayfly:`, so it cannot be empty. */
+export const NONE = 'mayfly:none';
+
 /**
  * The time, in milliseconds; within a log never before its newest entry. A log whose newest entry is more than a window ahead
  * is from before the clock was set back: nobody knows how old it is, so it is dropped and its client begins anew.
@@ -23,8 +26,10 @@ end
  * the log along, and from then on everybody follows it. Decision limits-kept-in-memory.
  */
 const NAMED = `
+local NONE = '${NONE}'
+
 local function named(key, old, is_switched)
-  if old == '' or redis.call('EXISTS', key) == 1 then return key end
+  if old == NONE or redis.call('EXISTS', key) == 1 then return key end
   if not is_switched then return old end
   if redis.call('EXISTS', old) == 1 then redis.call('RENAME', old, key) end
   return key
@@ -32,7 +37,7 @@ end
 
 -- The attempts under way beside a log of wrong tokens: how many each gateway has.
 local function attempts(key, old, is_switched)
-  return named(key .. ':now', old ~= '' and old .. ':now' or '', is_switched)
+  return named(key .. ':now', old ~= NONE and old .. ':now' or NONE, is_switched)
 end
 
 local function release(key, owner)
@@ -45,7 +50,7 @@ end
  * quota exceeded, lockedMs (-1: until the day ends), must wait, reserved.
  * KEYS: 1 and 2 the log of the client's requests (a list of milliseconds, oldest first) under its new and its old name. For a
  * token 3 the item's budget, then for each network of the client, the narrowest first, the log of wrong tokens, new and old.
- * For bytes at last the day's bytes. A name that is not wanted is empty.
+ * For bytes at last the day's bytes. A name that is not wanted is NONE.
  * ARGV: 1 is switched; for a token 2 owner, 3 whether to reserve an attempt in any case; for bytes 4 how many, 5 quotaExpireSec;
  * in tests 6 now. What is left out at the end is none.
  *
@@ -96,7 +101,7 @@ local function under_way(key)
 end
 
 local count, wait = 0, 0
-if KEYS[1] ~= '' and max > 0 then
+if KEYS[1] ~= NONE and max > 0 then
   local log = named(KEYS[1], KEYS[2], is_switched)
   local oldest, now
   count, oldest, now = live(log, window, clock)

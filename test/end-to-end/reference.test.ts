@@ -45,6 +45,11 @@ describeEachShape(
           owner: { maxLifetimeSec: 604_800, noteMaxLifetimeSec: 604_800 },
           notices: { webhooks: true },
           sealedMetadata: true,
+          requests: {
+            expireOptionsSec: [3600, 86_400, 604_800, 2_592_000],
+            dropOptions: [1, 5, 10, 50, 100],
+            maxBytes: 20 * 1024 ** 3,
+          },
           uploadParts: {
             minBytes: 5 * 1024 ** 2,
             maxBytes: 99_000_000,

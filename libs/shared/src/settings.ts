@@ -47,6 +47,14 @@ export const uploadSettings = {
   MAX_PARTED_SIZE: optional(bytes(undefined, 'largest upload that comes in parts; MAX_FILE_SIZE unless set')),
 };
 
+/** What may be asked for by a link to receive with. Contract 15. */
+export const requestSettings = {
+  REQUESTS: choice(['yes', 'no'], 'yes', 'whether files can be asked for by a link to send them to'),
+  REQUEST_EXPIRE_OPTIONS_SEC: options('3600,86400,604800,2592000', 'lifetimes that a request may choose, in seconds'),
+  REQUEST_DROP_OPTIONS: options('1,5,10,50,100', 'numbers of uploads that a request may choose to take'),
+  REQUEST_MAX_BYTES: bytes('20GiB', 'most bytes of all uploads of a request together, as they are stored'),
+};
+
 /** What uploads may take: of the disk of BLOB_DIR, and in all. Decision exact-ceilings. */
 export const storageSettings = {
   STORAGE_MIN_FREE_BYTES: optional(

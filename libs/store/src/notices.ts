@@ -1,7 +1,10 @@
 import type { PushHook, WebHook } from './hooks.ts';
 
-/** `used`: a download or a view was counted. `whole`: a download arrived whole. Only webhooks are told of the latter. */
-export type NoticeEvent = 'used' | 'whole';
+/**
+ * `used`: a download or a view was counted. `whole`: a download arrived whole; only webhooks are told. `dropped`: an upload was dropped
+ * into a request.
+ */
+export type NoticeEvent = 'used' | 'whole' | 'dropped';
 
 /** What is to be sent to a hook. */
 export type Notice = {

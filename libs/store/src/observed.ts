@@ -1,7 +1,6 @@
 import { type Operations, observeOperations } from '@mayfly/shared/telemetry/operations';
-import { metrics } from '@opentelemetry/api';
-import type pg from 'pg';
 import type { DownloadLeases } from './download-leases.ts';
+import type { FileRequestSweep, FileRequests } from './file-requests.ts';
 import type { Notes } from './notes.ts';
 import type { Notices } from './notices.ts';
 import type { OwnedItems } from './owned-items.ts';
@@ -101,6 +100,27 @@ export function observedDownloadLeases(leases: DownloadLeases): DownloadLeases {
   };
 }
 
+export function observedFileRequests(requests: FileRequests): FileRequests {
+  const run = onDatabase('requests');
+  return {
+    add: (...given) => run('add', () => requests.add(...given)),
+    find: (...given) => run('find', () => requests.find(...given)),
+    drop: (...given) => run('drop', () => requests.drop(...given)),
+    drops: (...given) => run('drops', () => requests.drops(...given)),
+    setHooks: (...given) => run('setHooks', () => requests.setHooks(...given)),
+    endHooks: (...given) => run('endHooks', () => requests.endHooks(...given)),
+    remove: (...given) => run('remove', () => requests.remove(...given)),
+  };
+}
+
+export function observedFileRequestSweep(requests: FileRequestSweep): FileRequestSweep {
+  const run = onDatabase('requests');
+  return {
+    retire: (...given) => run('retire', () => requests.retire(...given)),
+    endTombstones: (...given) => run('endTombstones', () => requests.endTombstones(...given)),
+  };
+}
+
 export function observedNotes(notes: Notes): Notes {
   const run = onDatabase('notes');
   return {
@@ -165,29 +185,4 @@ export function observedBlobs(blobs: PairedBlobs & AsyncDisposable, kind: string
     adopt: (...given) => run('adopt', () => blobs.adopt(...given)),
     [Symbol.asyncDispose]: () => blobs[Symbol.asyncDispose](),
   };
-}
-
-/** How many connections there are, and how many callers wait for one. */
-export function observePool(pool: pg.Pool) {
-  const meter = metrics.getMeter('mayfly');
-  const attributes = { 'db.client.connection.pool.name': 'postgresql' };
-  const count = meter.createObservableUpDownCounter('db.client.connection.count', {
-    description: 'Connections to PostgreSQL, by what they do',
-  });
-  const max = meter.createObservableUpDownCounter('db.client.connection.max', {
-    description: 'Most connections to PostgreSQL of the process',
-  });
-  const pending = meter.createObservableUpDownCounter('db.client.connection.pending_requests', {
-    description: 'Callers that wait for a connection to PostgreSQL',
-  });
-  meter.addBatchObservableCallback(
-    (result) => {
-      const { totalCount, idleCount, waitingCount } = pool;
-      result.observe(count, totalCount - idleCount, { ...attributes, 'db.client.connection.state': 'used' });
-      result.observe(count, idleCount, { ...attributes, 'db.client.connection.state': 'idle' });
-      result.observe(max, pool.options.max, attributes);
-      result.observe(pending, waitingCount, attributes);
-    },
-    [count, max, pending],
-  );
 }

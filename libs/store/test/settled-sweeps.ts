@@ -9,7 +9,7 @@ const ROUNDED_MS = 2;
 export const settledUploadSweep = (db: Database) => settled(postgresUploadSweep(db));
 export const settledNoteSweep = (db: Database) => settled(postgresNoteSweep(db));
 
-function settled<Sweep extends object>(sweep: Sweep): Sweep {
+export function settled<Sweep extends object>(sweep: Sweep): Sweep {
   const steps = Object.entries(sweep).map(([name, step]) => [
     name,
     async (...given: unknown[]) => {

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { openDiskBlobs } from '../src/disk/blobs.ts';
 import { memoryBlobs } from '../src/memory/blobs.ts';
 import { memoryDownloadLeases } from '../src/memory/download-leases.ts';
+import { memoryFileRequests } from '../src/memory/file-requests.ts';
 import { memoryNotes } from '../src/memory/notes.ts';
 import { memoryNotices } from '../src/memory/notices.ts';
 import { memoryOwnedNotes, memoryOwnedUploads } from '../src/memory/owned-items.ts';
@@ -15,6 +16,7 @@ import { memoryUploads } from '../src/memory/uploads.ts';
 import type { Notes } from '../src/notes.ts';
 import { migrate, openDatabase } from '../src/postgres/database.ts';
 import { postgresDownloadLeases } from '../src/postgres/download-leases.ts';
+import { postgresFileRequestSweep, postgresFileRequests } from '../src/postgres/file-requests.ts';
 import { NOTICES } from '../src/postgres/noted.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresNoteNotices, postgresUploadNotices } from '../src/postgres/notices.ts';
@@ -26,6 +28,7 @@ import { openClient, PATIENCE } from '../src/s3/connection.ts';
 import type { Uploads } from '../src/uploads.ts';
 import { blobsContract } from './contract-blobs.ts';
 import { noteCeilingContract, noteOf, uploadCeilingContract, uploadOf } from './contract-ceilings.ts';
+import { fileRequestsContract } from './contract-file-requests.ts';
 import { leasesContract } from './contract-leases.ts';
 import { notesContract } from './contract-notes.ts';
 import { noticesContract } from './contract-notices.ts';
@@ -33,7 +36,7 @@ import { ownedContract } from './contract-owned-items.ts';
 import { partsContract } from './contract-parts.ts';
 import { sessionsContract } from './contract-sessions.ts';
 import { uploadsContract } from './contract-uploads.ts';
-import { settledNoteSweep, settledUploadSweep } from './settled-sweeps.ts';
+import { settled, settledNoteSweep, settledUploadSweep } from './settled-sweeps.ts';
 
 // Every store keeps the same promises; the fakes of unit tests are held to those of the real ones.
 
@@ -84,6 +87,22 @@ leasesContract(
     return { uploads, leases: memoryDownloadLeases(uploads, () => now) };
   },
   advanceClock,
+);
+fileRequestsContract(
+  'memory',
+  async () => {
+    const requests = memoryFileRequests(() => now);
+    return { requests, sweep: requests };
+  },
+  advanceClock,
+);
+fileRequestsContract(
+  'PostgreSQL',
+  async () => {
+    const { db, close } = await openTables();
+    return { requests: postgresFileRequests(db), sweep: settled(postgresFileRequestSweep(db)), close };
+  },
+  wait,
 );
 partsContract('memory', 10_000, async () => {
   const blobs = memoryBlobs();

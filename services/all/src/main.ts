@@ -11,6 +11,7 @@ import { openRedis } from '@mayfly/shared/redis';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import {
   observedDownloadLeases,
+  observedFileRequests,
   observedNotes,
   observedOwnedItems,
   observedUploadSessions,
@@ -19,6 +20,7 @@ import {
 import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresDownloadLeases } from '@mayfly/store/postgres/download-leases';
+import { postgresFileRequests } from '@mayfly/store/postgres/file-requests';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresOwnedNotes, postgresOwnedUploads } from '@mayfly/store/postgres/owned-items';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
@@ -41,6 +43,7 @@ await runProcess(async (untilStopped) => {
   const uploads = observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes }));
   const leases = observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes }));
   const ownedUploads = observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads');
+  const requests = observedFileRequests(postgresFileRequests(db, { keepsUseTimes }));
   const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
   const maxBytes = config.NOTES_MAX_BYTES || undefined;
   const allNotes = observedNotes(postgresNotes(db, { maxBytes, keepsUseTimes }));
@@ -50,7 +53,7 @@ await runProcess(async (untilStopped) => {
 
   const bodies = openBodyBudget(config.BODY_BUFFER_BYTES);
   const common = { limits: config, bodies, logger };
-  const files = stack.use(buildFiles({ uploads, sessions, leases, owned: ownedUploads, blobs, ...common }));
+  const files = stack.use(buildFiles({ uploads, sessions, leases, owned: ownedUploads, requests, blobs, ...common }));
   const notes = stack.use(buildNotes({ notes: allNotes, owned: ownedNotes, ...common }));
   stack.use(buildJanitor({ db, blobs, redis: queue.redis, config, logger }));
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };

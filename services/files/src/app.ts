@@ -23,6 +23,12 @@ import { putPart } from './endpoints/parts/put.ts';
 import { partsState } from './endpoints/parts/state.ts';
 import { password } from './endpoints/password.ts';
 import { ready } from './endpoints/ready.ts';
+import { createRequest } from './endpoints/requests/create.ts';
+import { deleteRequest } from './endpoints/requests/delete.ts';
+import { drop } from './endpoints/requests/drop.ts';
+import { drops } from './endpoints/requests/drops.ts';
+import { endRequestHooks, requestHooks } from './endpoints/requests/hooks.ts';
+import { requestInfo } from './endpoints/requests/info.ts';
 import { unlock } from './endpoints/unlock.ts';
 import { upload } from './endpoints/upload.ts';
 
@@ -38,6 +44,10 @@ export function buildFiles(given: Omit<FilesDeps, 'funnel'>): App {
     }
     if (deps.limits.OWNER_CONTROL === 'yes') for (const endpoint of [uploadStatus, uploadTerms]) endpoint(scope, deps);
     if (noticeKinds(deps.limits)) for (const endpoint of [uploadHooks, endUploadHooks]) endpoint(scope, deps);
+    if (deps.limits.REQUESTS === 'yes') {
+      for (const endpoint of [createRequest, requestInfo, drop, drops, deleteRequest]) endpoint(scope, deps);
+      if (noticeKinds(deps.limits)) for (const endpoint of [requestHooks, endRequestHooks]) endpoint(scope, deps);
+    }
     const parts = partLimits(deps.limits);
     if (parts) {
       for (const endpoint of [beginParts, putPart, partsState, completeParts, cancelParts, arrival])

@@ -2,10 +2,11 @@ import type { App } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { BodyBudget } from '@mayfly/shared/json-bodies';
 import type { Logger } from '@mayfly/shared/logger';
-import type { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import type { Funnel } from '@mayfly/shared/telemetry/funnel';
 import type { BlobStore } from '@mayfly/store/blobs';
 import type { DownloadLeases } from '@mayfly/store/download-leases';
+import type { FileRequests } from '@mayfly/store/file-requests';
 import type { OwnedItems } from '@mayfly/store/owned-items';
 import type { UploadSessions } from '@mayfly/store/upload-sessions';
 import type { Uploads } from '@mayfly/store/uploads';
@@ -17,8 +18,9 @@ export type FilesDeps = {
   sessions: UploadSessions;
   leases: DownloadLeases;
   owned: OwnedItems;
+  requests: FileRequests;
   blobs: BlobStore;
-  limits: Config<typeof uploadSettings & typeof ownerSettings>;
+  limits: Config<typeof uploadSettings & typeof ownerSettings & typeof requestSettings>;
   logger: Logger;
   /** What the JSON bodies of this process may take. */
   bodies?: BodyBudget;

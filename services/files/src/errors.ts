@@ -28,6 +28,12 @@ export const sessionEnded = () => new HttpError(410, 'Upload session has ended')
 
 export const leaseEnded = () => new HttpError(410, 'Download lease has ended');
 
+export const requestNotFound = () => new HttpError(404, 'Request not found');
+export const metadataMissing = () => new HttpError(409, 'Metadata is not set');
+export const requestExpired = () => new HttpError(410, 'Request has expired');
+export const requestFull = () => new HttpError(410, 'Request is full');
+export const requestWithoutRoom = () => new HttpError(410, 'Request has not enough room left');
+
 /** 409 with the numbers of the parts that are missing, such as `18,20-22`. */
 export class PartsMissing extends HttpError {
   override readonly body: ErrorBody & { missing: string };

@@ -7,6 +7,7 @@ import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import {
   observedDownloadLeases,
+  observedFileRequests,
   observedOwnedItems,
   observedUploadSessions,
   observedUploads,
@@ -14,6 +15,7 @@ import {
 import { openBlobs, uploadCeiling } from '@mayfly/store/open-blobs';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresDownloadLeases } from '@mayfly/store/postgres/download-leases';
+import { postgresFileRequests } from '@mayfly/store/postgres/file-requests';
 import { postgresOwnedUploads } from '@mayfly/store/postgres/owned-items';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
@@ -32,6 +34,7 @@ await runProcess(async (untilStopped) => {
   const uploads = observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes }));
   const leases = observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes }));
   const owned = observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads');
+  const requests = observedFileRequests(postgresFileRequests(db, { keepsUseTimes }));
   const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
   // Without its blob store, or with a full one, it still serves what needs no payload; health tells.
   const isReady = () => uploads.check();
@@ -42,6 +45,7 @@ await runProcess(async (untilStopped) => {
       sessions,
       leases,
       owned,
+      requests,
       blobs,
       limits: config,
       logger,

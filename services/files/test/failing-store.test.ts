@@ -3,10 +3,11 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { loadConfig } from '@mayfly/shared/config';
 import { Unavailable } from '@mayfly/shared/errors';
-import { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import { type BlobStore, KeptWaiting } from '@mayfly/store/blobs';
 import { memoryBlobs } from '@mayfly/store/memory/blobs';
 import { memoryDownloadLeases } from '@mayfly/store/memory/download-leases';
+import { memoryFileRequests } from '@mayfly/store/memory/file-requests';
 import { memoryOwnedUploads } from '@mayfly/store/memory/owned-items';
 import { memoryUploadSessions } from '@mayfly/store/memory/upload-sessions';
 import { memoryUploads } from '@mayfly/store/memory/uploads';
@@ -15,7 +16,10 @@ import { describe, expect, test } from 'vitest';
 import { buildFiles } from '../src/index.ts';
 
 const token = () => randomBytes(32).toString('base64url');
-const limits = loadConfig({ ...uploadSettings, ...ownerSettings }, { EXPIRE_OPTIONS_SEC: '60', DOWNLOAD_OPTIONS: '1' });
+const limits = loadConfig(
+  { ...uploadSettings, ...ownerSettings, ...requestSettings },
+  { EXPIRE_OPTIONS_SEC: '60', DOWNLOAD_OPTIONS: '1' },
+);
 
 /** The service with a blob store that fails in one way, listening. */
 async function start(faults: Partial<BlobStore>) {
@@ -25,6 +29,7 @@ async function start(faults: Partial<BlobStore>) {
     uploads,
     leases: memoryDownloadLeases(uploads),
     owned: memoryOwnedUploads(uploads),
+    requests: memoryFileRequests(),
     sessions: memoryUploadSessions(uploads),
     blobs: { ...held, ...faults },
     limits,

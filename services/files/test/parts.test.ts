@@ -2,10 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '@mayfly/shared/config';
 import { NoRoom, Unavailable } from '@mayfly/shared/errors';
-import { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import { type BlobParts, PartsGone, PartsRefused } from '@mayfly/store/blob-parts';
 import { memoryBlobs } from '@mayfly/store/memory/blobs';
 import { memoryDownloadLeases } from '@mayfly/store/memory/download-leases';
+import { memoryFileRequests } from '@mayfly/store/memory/file-requests';
 import { memoryOwnedUploads } from '@mayfly/store/memory/owned-items';
 import { memoryUploadSessions } from '@mayfly/store/memory/upload-sessions';
 import { memoryUploads } from '@mayfly/store/memory/uploads';
@@ -38,9 +39,10 @@ async function start(
     uploads,
     leases: memoryDownloadLeases(uploads),
     owned: memoryOwnedUploads(uploads),
+    requests: memoryFileRequests(),
     sessions: { ...ownSessions, ...sessions },
     blobs: { ...held, parts: { ...held.parts, ...parts } },
-    limits: loadConfig({ ...uploadSettings, ...ownerSettings }, given),
+    limits: loadConfig({ ...uploadSettings, ...ownerSettings, ...requestSettings }, given),
     logger: pino({ level: 'silent' }),
   });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });

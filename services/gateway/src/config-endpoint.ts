@@ -50,6 +50,16 @@ const Limits = Type.Object({
       description: 'the metadata of uploads with a password can be sealed; absent when they cannot',
     }),
   ),
+  requests: Type.Optional(
+    Type.Object(
+      {
+        expireOptionsSec: Type.Array(Type.Integer()),
+        dropOptions: Type.Array(Type.Integer({ description: 'uploads that it takes' })),
+        maxBytes: Type.Integer({ description: 'bytes of all its uploads together' }),
+      },
+      { description: 'requests for files; absent when there are none' },
+    ),
+  ),
   uploadParts: Type.Optional(
     Type.Object(
       {
@@ -69,6 +79,12 @@ const ownerLimits = (limits: GatewayDeps['limits']) => ({
   noteMaxLifetimeSec: longestLife(limits, limits.NOTE_EXPIRE_OPTIONS_SEC),
 });
 
+const requestLimits = (limits: GatewayDeps['limits']) => ({
+  expireOptionsSec: limits.REQUEST_EXPIRE_OPTIONS_SEC,
+  dropOptions: limits.REQUEST_DROP_OPTIONS,
+  maxBytes: limits.REQUEST_MAX_BYTES,
+});
+
 /** Contract: GET /api/config. */
 export function configEndpoint(app: App, { limits }: GatewayDeps) {
   const parts = partLimits(limits);
@@ -86,6 +102,7 @@ export function configEndpoint(app: App, { limits }: GatewayDeps) {
     ...(limits.OWNER_CONTROL === 'yes' ? { owner: ownerLimits(limits) } : {}),
     ...(notices ? { notices } : {}),
     ...(limits.SEALED_METADATA === 'yes' ? { sealedMetadata: true as const } : {}),
+    ...(limits.REQUESTS === 'yes' ? { requests: requestLimits(limits) } : {}),
     ...(parts ? { uploadParts: parts } : {}),
   };
   const schema = {

@@ -2,7 +2,13 @@ import type { App, Patience } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
-import type { bodySettings, noteSettings, ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import type {
+  bodySettings,
+  noteSettings,
+  ownerSettings,
+  requestSettings,
+  uploadSettings,
+} from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
 import type { fairnessSettings, limitSettings, sealSettings } from './settings.ts';
 import type { Upstream } from './upstream.ts';
@@ -13,7 +19,9 @@ export type { App };
 export type GatewayDeps = {
   upstreams: Record<Service, Upstream>;
   redis: Redis;
-  limits: Config<typeof uploadSettings & typeof noteSettings & typeof ownerSettings & typeof sealSettings>;
+  limits: Config<
+    typeof uploadSettings & typeof noteSettings & typeof ownerSettings & typeof requestSettings & typeof sealSettings
+  >;
   /** Public address without a slash at the end; undefined takes the request's own. Contract 1. */
   baseUrl: string | undefined;
   version: string;

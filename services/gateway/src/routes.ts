@@ -2,18 +2,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '@mayfly/shared/config';
 import { noticeKinds } from '@mayfly/shared/owner-notices';
 import { partLimits } from '@mayfly/shared/part-limits';
-import type { ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 
 const KIB = 1024;
 /** A token of 512 characters and what is around it. */
 const TOKEN_BODY_BYTES = 4 * KIB;
+/** A public key, and a greeting of 4 KiB. */
+const REQUEST_BODY_BYTES = 16 * KIB;
 const META_BODY_BYTES = 256 * KIB;
 /** Everything in a note but its content, which is as long as the encryption makes it, and base64. */
 const OTHER_NOTE_BYTES = 16 * KIB;
 const ENCRYPTION_BYTES = 256;
 
 export type Service = 'files' | 'notes';
-export type BodyLimits = Config<typeof uploadSettings & typeof ownerSettings> & {
+export type BodyLimits = Config<typeof uploadSettings & typeof ownerSettings & typeof requestSettings> & {
   NOTE_MAX_SIZE: number;
 };
 /** An address of the API, and all that the gateway has to know about it. */
@@ -49,6 +51,8 @@ export type Route = Endpoint & {
   isOfLeases?: true;
   /** There only while owners may look and change. */
   isOfOwners?: true;
+  /** There only while files can be asked for. */
+  isOfRequests?: true;
   /** There only while somebody can be told of uses. */
   isOfNotices?: true;
   /** It changes nothing, so that it may be asked twice. Decision nothing-sent-twice. */
@@ -76,6 +80,7 @@ const note: Body = {
   tooLarge: 'Note content exceeds maximum size',
 };
 
+const request: Body = { largestBytes: () => REQUEST_BODY_BYTES };
 const part: Body = { largestBytes: (limits) => partLimits(limits)?.maxBytes ?? 0, isPrepaid: true };
 
 /** An announcement that the service refuses is none. */
@@ -121,6 +126,27 @@ export const ROUTES: Route[] = [
   { method: 'POST', url: '/api/own/upload/:id/terms', service: 'files', isGuarded: true, isOfOwners: true },
   { method: 'POST', url: '/api/own/upload/:id/hooks', service: 'files', isGuarded: true, isOfNotices: true },
   { method: 'DELETE', url: '/api/own/upload/:id/hooks', service: 'files', isGuarded: true, isOfNotices: true },
+  { method: 'POST', url: '/api/request', service: 'files', body: request, isOfRequests: true },
+  { method: 'GET', url: '/api/request/:id', service: 'files', isRepeatable: true, isOfRequests: true },
+  { method: 'DELETE', url: '/api/request/:id', service: 'files', isGuarded: true, isOfRequests: true },
+  { method: 'POST', url: '/api/request/:id/drop', service: 'files', isGuarded: true, isOfRequests: true },
+  { method: 'GET', url: '/api/request/:id/drops', service: 'files', isGuarded: true, isOfRequests: true },
+  {
+    method: 'POST',
+    url: '/api/own/request/:id/hooks',
+    service: 'files',
+    isGuarded: true,
+    isOfRequests: true,
+    isOfNotices: true,
+  },
+  {
+    method: 'DELETE',
+    url: '/api/own/request/:id/hooks',
+    service: 'files',
+    isGuarded: true,
+    isOfRequests: true,
+    isOfNotices: true,
+  },
   { method: 'POST', url: '/api/note', service: 'notes', body: note },
   { method: 'GET', url: '/api/note/:id', service: 'notes', isRepeatable: true },
   { method: 'DELETE', url: '/api/note/:id', service: 'notes', isGuarded: true },
@@ -137,10 +163,11 @@ export const largestBody = ({ body }: Route, limits: BodyLimits) => body?.larges
 /** Those that there are with these settings. */
 export const routesWith = (limits: BodyLimits) =>
   ROUTES.filter(
-    ({ isOfParts, isOfLeases, isOfOwners, isOfNotices }) =>
+    ({ isOfParts, isOfLeases, isOfOwners, isOfRequests, isOfNotices }) =>
       !(isOfParts && !partLimits(limits)) &&
       !(isOfLeases && limits.DOWNLOAD_LEASE_SEC === 0) &&
       !(isOfOwners && limits.OWNER_CONTROL === 'no') &&
+      !(isOfRequests && limits.REQUESTS === 'no') &&
       !(isOfNotices && !noticeKinds(limits)),
   );
 

@@ -19,6 +19,7 @@ import {
   noteSettings,
   ownerSettings,
   redisSettings,
+  requestSettings,
   telemetrySettings,
   uploadSettings,
 } from '@mayfly/shared/settings';
@@ -68,6 +69,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...uploadSettings,
   ...noteSettings,
   ...ownerSettings,
+  ...requestSettings,
   ...sealSettings,
   ...redisSettings,
   ...adminSettings,

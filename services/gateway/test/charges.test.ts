@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '@mayfly/shared/app';
 import { loadConfig } from '@mayfly/shared/config';
-import { noteSettings, ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import { noteSettings, ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import { exchange, openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { describe, expect, test } from 'vitest';
 import { sealSettings } from '../src/settings.ts';
@@ -28,7 +28,7 @@ async function start(place: Place, thinksMs = 0) {
   const upstream = await upstreamTo(stack, service, place);
   const redis = await freshConnection(stack);
   const limits = loadConfig(
-    { ...uploadSettings, ...noteSettings, ...ownerSettings, ...sealSettings },
+    { ...uploadSettings, ...noteSettings, ...ownerSettings, ...requestSettings, ...sealSettings },
     { NOTE_MAX_SIZE: '100KiB' },
   );
   const { url } = stack.use(await startGateway(upstream, { redis, limits }, { UPLOAD_QUOTA_BYTES: String(QUOTA) }));

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { loadConfig } from '@mayfly/shared/config';
 import type { App } from '@mayfly/shared/fastify-app';
 import { openRedis, type Redis } from '@mayfly/shared/redis';
-import { bodySettings, noteSettings, ownerSettings, uploadSettings } from '@mayfly/shared/settings';
+import { bodySettings, noteSettings, ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import { freshRedis, testRedisUrl } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { buildGateway } from '../src/app.ts';
@@ -63,7 +63,10 @@ export async function startGateway(
     buildGateway({
       upstreams: { files: upstream, notes: upstream },
       redis,
-      limits: loadConfig({ ...uploadSettings, ...noteSettings, ...ownerSettings, ...sealSettings }, {}),
+      limits: loadConfig(
+        { ...uploadSettings, ...noteSettings, ...ownerSettings, ...requestSettings, ...sealSettings },
+        {},
+      ),
       settings: loadConfig({ ...limitSettings, ...fairnessSettings, ...bodySettings }, { ...UNLIMITED, ...given }),
       baseUrl: 'https://public.example',
       version: '1',

@@ -1,4 +1,5 @@
 import {
+  observedFileRequestSweep,
   observedNoteSweep,
   observedReconciliation,
   observedUploadSweep,
@@ -6,6 +7,7 @@ import {
 } from '@mayfly/store/observed';
 import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
+import { postgresFileRequestSweep } from '@mayfly/store/postgres/file-requests';
 import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
 import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
@@ -23,6 +25,7 @@ export function cleanupDeps(
       ...observedReconciliation(postgresReconciliation(db)),
     },
     notes: observedNoteSweep(postgresNoteSweep(db)),
+    requests: observedFileRequestSweep(postgresFileRequestSweep(db)),
     blobs,
     tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
     graceSec: config.RECONCILE_GRACE_SEC,

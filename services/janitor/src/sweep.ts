@@ -1,10 +1,12 @@
 import type { BlobStore } from '@mayfly/store/blobs';
+import type { FileRequestSweep } from '@mayfly/store/file-requests';
 import type { NoteSweep, Retired, UploadSweep } from '@mayfly/store/sweep';
 import type { Uploads } from '@mayfly/store/uploads';
 
 export type SweepDeps = {
   uploads: UploadSweep & Pick<Uploads, 'blobsDeleted'>;
   notes: NoteSweep;
+  requests: FileRequestSweep;
   blobs: Pick<BlobStore, 'delete' | 'parts'>;
   tombstoneTtlSec: number;
 };
@@ -21,6 +23,7 @@ export type SweepResult = {
   notesRetired?: number;
   notesExpired?: number;
   notesUnused?: number;
+  requestsRetired?: number;
   blobsDeleted?: number;
   /** Left in the store, to be tried again later. */
   blobsFailed?: number;
@@ -47,7 +50,7 @@ const MAX_BATCHES = 500;
  * Removes everything that is due, in batches. Safe to run any number of times at once, and to be killed in any step.
  * Throws SweepFailed when a step failed, after the others.
  */
-export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDeps): Promise<SweepResult> {
+export async function sweep({ uploads, notes, requests, blobs, tombstoneTtlSec }: SweepDeps): Promise<SweepResult> {
   const result: SweepResult = {};
   const errors: Error[] = [];
   const add = (name: keyof SweepResult, count: number) => {
@@ -83,6 +86,7 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
   await counted('notesRetired', async (size) =>
     expired(await notes.retire(size, tombstoneTtlSec), 'notesExpired', 'notesUnused'),
   );
+  await counted('requestsRetired', (size) => requests.retire(size, tombstoneTtlSec));
   await step('blobsDeleted', BLOB_BATCH, async (size) => {
     const ids = await uploads.takeDeletions(size);
     const unsettled = ids.length > 0 ? await abortParts(uploads, blobs, ids) : [];
@@ -95,6 +99,7 @@ export async function sweep({ uploads, notes, blobs, tombstoneTtlSec }: SweepDep
   });
   await counted('tombstonesEnded', (size) => uploads.endTombstones(size));
   await counted('tombstonesEnded', (size) => notes.endTombstones(size));
+  await counted('tombstonesEnded', (size) => requests.endTombstones(size));
   if (errors.length > 0) throw new SweepFailed(errors, result);
   return result;
 }

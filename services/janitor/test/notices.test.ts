@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hooks } from '@mayfly/store/hooks';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
-import { postgresNoteNotices, postgresUploadNotices } from '@mayfly/store/postgres/notices';
+import { postgresNoteNotices, postgresRequestNotices, postgresUploadNotices } from '@mayfly/store/postgres/notices';
 import { postgresOwnedNotes } from '@mayfly/store/postgres/owned-items';
 import { pushSubscription } from '@mayfly/testing/push-subscription';
 import { type Receiver, startReceiver } from '@mayfly/testing/receiver';
@@ -34,7 +34,11 @@ beforeEach(async () => {
 });
 afterEach(() => stack.disposeAsync());
 
-const outboxes = () => ({ upload: postgresUploadNotices(db), note: postgresNoteNotices(db) });
+const outboxes = () => ({
+  upload: postgresUploadNotices(db),
+  note: postgresNoteNotices(db),
+  request: postgresRequestNotices(db),
+});
 const waiting = () => outboxes().note.waiting();
 const hurry = () => sql`update notes.notices set due_at = now() - interval '1 second'`.execute(db);
 const attempts = async () =>

@@ -29,6 +29,7 @@ function workload(due: { uploads?: number; blobs?: number }) {
       partsDeleted: async () => {},
     },
     notes: { retire: async () => ({ count: 3, expired: 3, unused: 1 }), endTombstones: async () => 0 },
+    requests: { retire: async () => 0, endTombstones: async () => 0 },
     blobs: { delete: async () => [], parts: memoryBlobs().parts },
     tombstoneTtlSec: 60,
   };

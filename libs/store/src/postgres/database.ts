@@ -1,7 +1,6 @@
 import type { Logger } from '@mayfly/shared/logger';
 import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import { observePool } from '../observed.ts';
 import * as files from './migrations/0001-files.ts';
 import * as notes from './migrations/0002-notes.ts';
 import * as blobStore from './migrations/0003-blob-store.ts';
@@ -12,6 +11,8 @@ import * as downloadLeases from './migrations/0007-download-leases.ts';
 import * as useTimes from './migrations/0008-use-times.ts';
 import * as sealedMetadata from './migrations/0009-sealed-metadata.ts';
 import * as notices from './migrations/0010-notices.ts';
+import * as fileRequests from './migrations/0011-file-requests.ts';
+import { observePool } from './observe-pool.ts';
 import { openPatientPool, openPool } from './pool.ts';
 import type { Schema } from './schema.ts';
 
@@ -42,6 +43,7 @@ const MIGRATIONS = {
   '0008-use-times': useTimes,
   '0009-sealed-metadata': sealedMetadata,
   '0010-notices': notices,
+  '0011-file-requests': fileRequests,
 };
 
 /** The key of the lock that Kysely itself would take: a release from before waits for this one, and the other way round. */

@@ -3,7 +3,11 @@ import type { NoticeEvent } from '../notices.ts';
 import type { UseTimes } from './use-times.ts';
 
 /** The tables of notices, by those of their items. */
-export const NOTICES = { 'files.uploads': 'files.notices', 'notes.notes': 'notes.notices' } as const;
+export const NOTICES = {
+  'files.uploads': 'files.notices',
+  'files.requests': 'files.request_notices',
+  'notes.notes': 'notes.notices',
+} as const;
 export type Items = keyof typeof NOTICES;
 
 /**
@@ -17,7 +21,7 @@ export function noted(
   times: RawBuilder<unknown>,
   { keepsUseTimes = true }: UseTimes,
 ) {
-  const kinds = event === 'used' ? sql`true` : sql`hook.key = 'webhook'`;
+  const kinds = event !== 'whole' ? sql`true` : sql`hook.key = 'webhook'`;
   return sql`noted as (
     insert into ${sql.table(NOTICES[items])} (item_id, kind, host, event, at)
     select c.id, hook.key, hook.value ->> 'host', ${sql.lit(event)}, ${keepsUseTimes ? sql`date_trunc('minute', now())` : sql`null`}

@@ -8,6 +8,7 @@ const MOST_LOOKED_AT = 5_000;
 const MOST_COUNTED = 100_000;
 
 export const postgresUploadNotices = (db: Database) => notices(db, 'files.uploads');
+export const postgresRequestNotices = (db: Database) => notices(db, 'files.requests');
 export const postgresNoteNotices = (db: Database) => notices(db, 'notes.notes');
 
 // A row of an item is locked before those of its notices: so do those who remove an item or end its hooks.

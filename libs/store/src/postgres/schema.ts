@@ -112,6 +112,39 @@ export type NoticesTable = {
   due_at: Time;
 };
 
+/** `expired`: a tombstone, left by the sweep. */
+export type RequestsTable = {
+  id: string;
+  state: 'open' | 'expired';
+  owner_hash: Buffer;
+  public_key: string | null;
+  greeting: string | null;
+  nonce: string | null;
+  max_drops: number;
+  drop_count: Generated<number>;
+  max_bytes: number;
+  byte_count: Generated<number>;
+  drop_expire_sec: number;
+  drop_max_downloads: number;
+  created_at: Time;
+  expires_at: Time;
+  /** When the sweep has something to do with the row. */
+  due_at: Time;
+  hooks: ColumnType<Hooks | null, string | null | undefined, string | null>;
+};
+
+export type RequestDropsTable = {
+  request_id: string;
+  upload_id: string;
+  enc: string;
+  sealed: string;
+  bytes: number;
+  /** In the order in which they came. */
+  number: number;
+  /** To the minute. */
+  at: Date | null;
+};
+
 /** One row: how many bytes are held by those that count. */
 export type StorageTable = { only_row: Generated<boolean>; bytes: Generated<number> };
 
@@ -136,6 +169,9 @@ export type Schema = {
   'files.blob_store': BlobStoreTable;
   'files.storage': StorageTable;
   'files.notices': NoticesTable;
+  'files.requests': RequestsTable;
+  'files.request_drops': RequestDropsTable;
+  'files.request_notices': NoticesTable;
   'notes.notes': NotesTable;
   'notes.notices': NoticesTable;
   'notes.storage': StorageTable;

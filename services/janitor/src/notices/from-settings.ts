@@ -2,7 +2,7 @@ import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import { observedNotices } from '@mayfly/store/observed';
 import type { Database } from '@mayfly/store/postgres/database';
-import { postgresNoteNotices, postgresUploadNotices } from '@mayfly/store/postgres/notices';
+import { postgresNoteNotices, postgresRequestNotices, postgresUploadNotices } from '@mayfly/store/postgres/notices';
 import type { noticeSenderSettings } from '../settings.ts';
 import { askNameServers } from './names.ts';
 import { pushKeysIn } from './push-keys.ts';
@@ -19,6 +19,7 @@ export function noticesFromSettings(db: Database, config: NoticeConfig, logger: 
   const outboxes = {
     upload: observedNotices(postgresUploadNotices(db), 'uploadNotices'),
     note: observedNotices(postgresNoteNotices(db), 'noteNotices'),
+    request: observedNotices(postgresRequestNotices(db), 'requestNotices'),
   };
   const networks = NOTICE_NETWORKS ?? [];
   const hosts = { webhookHosts: WEBHOOK_HOSTS ?? [], pushHosts: PUSH_HOSTS };

@@ -1,25 +1,27 @@
 import { createHmac } from 'node:crypto';
 import type { PushHook, WebHook } from '@mayfly/store/hooks';
-import type { Notice } from '@mayfly/store/notices';
+import type { Notice, NoticeEvent } from '@mayfly/store/notices';
 import webPush from 'web-push';
 import type { Outgoing } from './post.ts';
 
-export type ItemKind = 'upload' | 'note';
+export type ItemKind = 'upload' | 'note' | 'request';
 /** What push services know this service by (VAPID). */
 export type PushKeys = { publicKey: string; privateKey: string; contact: string };
 
 /** What a use is called. */
-const EVENTS = {
+const EVENTS: Record<ItemKind, Partial<Record<NoticeEvent, string>>> = {
   upload: { used: 'downloaded', whole: 'received' },
-  note: { used: 'viewed', whole: 'viewed' },
+  note: { used: 'viewed' },
+  request: { dropped: 'received' },
 };
+const nameOf = (item: ItemKind, event: NoticeEvent) => `${item}.${EVENTS[item][event] ?? event}`;
 /** How long a push service keeps what it cannot deliver. */
 const PUSH_TTL_SEC = 3 * 86_400;
 
 /** A request as Standard Webhooks 1.0 has it. The time is that of the attempt; the signature is made for it. */
 export function webhookRequest(item: ItemKind, { id, event, at }: Notice, hook: WebHook, now = Date.now()): Outgoing {
   const body = JSON.stringify({
-    type: `${item}.${EVENTS[item][event]}`,
+    type: nameOf(item, event),
     timestamp: (at ?? new Date(now)).toISOString(),
     data: { key: hook.key },
   });
@@ -39,7 +41,7 @@ export function webhookRequest(item: ItemKind, { id, event, at }: Notice, hook: 
 
 /** A message of Web Push (RFC 8030), encrypted for the browser (RFC 8291), from a service that is known by its key (RFC 8292). */
 export function pushRequest(item: ItemKind, { id, event }: Notice, hook: PushHook, keys: PushKeys): Outgoing {
-  const message = JSON.stringify({ id, event: `${item}.${EVENTS[item][event]}`, key: hook.key });
+  const message = JSON.stringify({ id, event: nameOf(item, event), key: hook.key });
   const { cipherText } = webPush.encrypt(hook.p256dh, hook.auth, message, 'aes128gcm');
   const { origin } = new URL(hook.endpoint);
   const { Authorization: authorization } = webPush.getVapidHeaders(

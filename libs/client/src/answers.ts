@@ -23,6 +23,8 @@ export type ServiceConfig = {
   notices?: { pushKey?: string; webhooks?: boolean };
   /** Whether the metadata of uploads with a password can be sealed; absent when they cannot. */
   sealedMetadata?: boolean;
+  /** How files can be asked for; absent when they cannot. */
+  requests?: FileRequestLimits;
   /** How a payload can be sent in parts; absent when it cannot. */
   uploadParts?: UploadParts;
 };
@@ -30,6 +32,14 @@ export type ServiceConfig = {
 export type DownloadLeases = {
   /** For so long after its last byte. */
   idleSec: number;
+};
+
+export type FileRequestLimits = {
+  expireOptionsSec: number[];
+  /** How many drops a request can ask for. */
+  dropOptions: number[];
+  /** Of all drops of a request together, encrypted. */
+  maxBytes: number;
 };
 
 export type UploadParts = {
@@ -56,6 +66,7 @@ export const readConfig = record<ServiceConfig>({
   owner: optional(record({ maxLifetimeSec: limit, noteMaxLifetimeSec: limit })),
   notices: optional(record({ pushKey: optional(text), webhooks: optional(flag) })),
   sealedMetadata: optional(flag),
+  requests: optional(record<FileRequestLimits>({ expireOptionsSec: limits, dropOptions: limits, maxBytes: bytes })),
   uploadParts: optional(
     record<UploadParts>(
       { minBytes: bytes, maxBytes: bytes, maxParts: limit, maxFileSize: bytes, sessionSec: limit },

@@ -54,6 +54,9 @@ type EndOptions = OpenOptions & { isWhole?: boolean };
 /** Downloads of an upload, views of a note. */
 export type Usage = { usedCount: number; maxUses: number; expiresAt: string };
 
+/** What whoever sends a small file does not need. */
+const loadRest = () => import('./resumable.ts');
+
 /** Everything that one can do with a Mayfly service. Every failure is a MayflyError. */
 export class MayflyClient {
   readonly #context: Context;
@@ -80,24 +83,24 @@ export class MayflyClient {
 
   /** Goes on with an upload in parts: with what `onUnfinished` was told, and the same files where any is missing. */
   async resumeUpload(unfinished: UnfinishedUpload, files: Source[] = [], options: PartOptions = {}): Promise<Created> {
-    return (await import('./resumable.ts')).resumeUpload(this.#context, unfinished, files, options);
+    return (await loadRest()).resumeUpload(this.#context, unfinished, files, options);
   }
 
   /** Deletes what the service has of an unfinished upload. */
   async cancelUpload(unfinished: UnfinishedUpload, options: RequestOptions = {}): Promise<void> {
-    return (await import('./resumable.ts')).cancelUpload(this.#context, unfinished, options);
+    return (await loadRest()).cancelUpload(this.#context, unfinished, options);
   }
 
   /** How many bytes of an unfinished upload the service has, and how many there are. */
   async getStoredBytes(unfinished: UnfinishedUpload, options: RequestOptions = {}) {
-    return (await import('./resumable.ts')).getStoredBytes(this.#context, unfinished, options);
+    return (await loadRest()).getStoredBytes(this.#context, unfinished, options);
   }
 
   /** What the service tells about an upload, and its metadata unless a password is in the way or it is not there yet. */
   async getInfo(link: AnyLink, { lease, signal }: AskOptions = {}): Promise<UploadInfo & { metadata?: Metadata }> {
     const parsed = await readLink(link, 'upload');
     const info = lease
-      ? await (await import('./resumable.ts')).getLeasedInfo(this.#context, parsed, { lease, signal })
+      ? await (await loadRest()).getLeasedInfo(this.#context, parsed, { lease, signal })
       : await getUploadInfo(this.#context, parsed, { signal });
     if (!isOpen(parsed, info)) return info;
     const metadata = await readMetadata(parsed, await openKeys(parsed, info), info);
@@ -114,19 +117,19 @@ export class MayflyClient {
    * it cannot be continued: only a new one, which counts, brings the rest.
    */
   async download(link: AnyLink, options: DownloadOptions = {}): Promise<Download> {
-    const { download } = await import('./resumable.ts');
+    const { download } = await loadRest();
     return download(this.#context, await readLink(link, 'upload'), options);
   }
 
   /** The content, to be read in pieces. Spends nothing: the first byte that is read begins the download. */
   async openContent(link: AnyLink, options: ContentOptions): Promise<Content> {
-    const { openContent } = await import('./resumable.ts');
+    const { openContent } = await loadRest();
     return openContent(this.#context, await readLink(link, 'upload'), options);
   }
 
   /** Ends a download under a lease that its caller keeps. Best effort: it ends by itself, and its payload stays until then. */
   async endLease(link: AnyLink, lease: string, options: EndOptions = {}): Promise<void> {
-    const { endLease } = await import('./resumable.ts');
+    const { endLease } = await loadRest();
     return endLease(this.#context, await readLink(link, 'upload'), { ...options, lease });
   }
 
@@ -157,13 +160,13 @@ export class MayflyClient {
     const parsed = await readLink(link);
     const { lease } = options;
     if (lease) {
-      const { openLease } = await import('./resumable.ts');
+      const { openLease } = await loadRest();
       const lasting = { ...options, lease, password, isContinued: true };
       return (await openLease(this.#context, parsed, lasting)).link;
     }
     const read = parsed.kind === 'upload' ? getUploadInfo : getNoteInfo;
     const info = await read(this.#context, parsed, options);
-    const { openLink } = await import('./resumable.ts');
+    const { openLink } = await loadRest();
     return openLink(this.#context, parsed, info, { ...options, password });
   }
 
@@ -180,17 +183,17 @@ export class MayflyClient {
 
   /** What became of an upload or a note, for its owner, also when it is over. Where config has `owner`. */
   async getOwnStatus(item: { kind: Kind; id: string }, owner: Owner): Promise<OwnStatus> {
-    return (await import('./resumable.ts')).getOwnStatus(this.#context, item, owner);
+    return (await loadRest()).getOwnStatus(this.#context, item, owner);
   }
 
   /** Another end, or another number of uses, for its owner. Both change or neither. Where config has `owner`. */
   async setTerms(item: { kind: Kind; id: string }, owner: Owner, terms: NewTerms): Promise<OwnStatus> {
-    return (await import('./resumable.ts')).setTerms(this.#context, item, owner, terms);
+    return (await loadRest()).setTerms(this.#context, item, owner, terms);
   }
 
   /** Has somebody told of uses from now on, in the place of another of its kind; without hooks nobody any more. Where config has `notices`. */
   async setHooks(item: { kind: Kind; id: string }, owner: Owner, hooks?: Hooks): Promise<OwnStatus> {
-    return (await import('./resumable.ts')).setHooks(this.#context, item, owner, hooks);
+    return (await loadRest()).setHooks(this.#context, item, owner, hooks);
   }
 
   /** Deletes an upload or a note, for its owner. */

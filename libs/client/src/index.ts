@@ -1,6 +1,6 @@
 export { ID_PATTERN, NOTE_CONTENT_TYPES, type NoteContentType, type PasswordAlgo } from '@mayfly/vocabulary';
 export { retryAfterSec } from './answer-body.ts';
-export type { DownloadLeases, NoteInfo, ServiceConfig, UploadInfo, UploadParts } from './answers.ts';
+export type { DownloadLeases, FileRequestLimits, NoteInfo, ServiceConfig, UploadInfo, UploadParts } from './answers.ts';
 export { withUniqueNames } from './archive.ts';
 export type { Arrival } from './arrival.ts';
 export { type ClientOptions, MayflyClient, type Usage } from './client.ts';

@@ -8,7 +8,7 @@ export const SALT_BYTES = 16;
 export const COMMITMENT_BYTES = 32;
 export const SHARE_BYTES = 32;
 const KEY_BITS = 256;
-const NO_SALT = new Uint8Array(0);
+export const NO_SALT = new Uint8Array(0);
 
 export type Keys = {
   /** Encrypts the segments of a payload of format 1. */
@@ -75,18 +75,20 @@ export async function derivePassphraseFileKey(passwordKey: Bytes, salt: Bytes): 
   return deriveCipherKey(await hkdfKey(passwordKey), salt, 'mayfly v1 passphrase file key');
 }
 
-function hkdfKey(secret: Bytes): Promise<CryptoKey> {
+/** What keys are derived from. */
+export function hkdfKey(secret: Bytes): Promise<CryptoKey> {
   // Browsers hide WebCrypto from pages that came over plain HTTP.
   if (!crypto.subtle) throw new MayflyError('insecure-context');
   return crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey', 'deriveBits']);
 }
 
-function deriveCipherKey(base: CryptoKey, salt: Bytes, label: string): Promise<CryptoKey> {
+export function deriveCipherKey(base: CryptoKey, salt: Bytes, label: string): Promise<CryptoKey> {
   const aes = { name: 'AES-GCM', length: KEY_BITS };
   return crypto.subtle.deriveKey(hkdf(salt, label), base, aes, false, ['encrypt', 'decrypt']);
 }
 
-async function deriveBits(base: CryptoKey, salt: Bytes, label: string): Promise<Bytes> {
+/** 32 bytes. */
+export async function deriveBits(base: CryptoKey, salt: Bytes, label: string): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.deriveBits(hkdf(salt, label), base, KEY_BITS));
 }
 

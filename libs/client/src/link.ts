@@ -34,7 +34,7 @@ export type Address = Pick<Link, 'baseUrl' | 'id'>;
 
 const LETTERS: Record<Kind, string> = { upload: 'd', note: 'n' };
 const PATH = /^(.*)\/([dn])\/([^/]*)\/?$/i;
-const ID = new RegExp(`^${ID_PATTERN}$`, 'i');
+export const LINK_ID = new RegExp(`^${ID_PATTERN}$`, 'i');
 
 const CHECK_BYTES = 3;
 const FRAGMENT_BYTES = SECRET_BYTES + 1 + CHECK_BYTES;
@@ -54,7 +54,7 @@ export async function formatLink(link: Omit<Link, 'isUnlocked' | 'share'>): Prom
  */
 export async function parseLink(text: string): Promise<Link> {
   const { kind, baseUrl, id, fragment } = split(text);
-  if (!ID.test(id) || !fragment) throw new MayflyError('damaged-link');
+  if (!LINK_ID.test(id) || !fragment) throw new MayflyError('damaged-link');
   const secret = fragment.slice(0, SECRET_BYTES);
   const link = { kind, baseUrl, id, secret, isUnlocked: false };
   const byte = fragment[SECRET_BYTES];
@@ -66,7 +66,7 @@ export async function parseLink(text: string): Promise<Link> {
 /** Where a link leads, whatever has become of its fragment. Throws `invalid-link`, and `damaged-link` without a whole id. */
 export function parseAddress(text: string): Pick<Link, 'kind' | 'baseUrl' | 'id'> {
   const { kind, baseUrl, id } = split(text);
-  if (!ID.test(id)) throw new MayflyError('damaged-link');
+  if (!LINK_ID.test(id)) throw new MayflyError('damaged-link');
   return { kind, baseUrl, id };
 }
 
@@ -81,14 +81,19 @@ export function parseBaseUrl(text: string): string {
 
 /** The id may be none, and the fragment missing. */
 function split(text: string) {
+  const { letter, baseUrl, id, hash } = splitAddress(text, PATH);
+  return { kind: letter === LETTERS.note ? 'note' : 'upload', baseUrl, id, fragment: readFragment(hash) } as const;
+}
+
+/** What a link is made of, the letter of its kind in its path as `pattern` has it. The id may be none. Throws `invalid-link`. */
+export function splitAddress(text: string, pattern: RegExp) {
   const url = URL.parse(text.trim().replace(/^<(.*)>$/s, '$1'));
-  const [, path = '', letter, id = ''] = PATH.exec(url?.pathname ?? '') ?? [];
+  const [, path, letter, id = ''] = pattern.exec(url?.pathname ?? '') ?? [];
   // Whoever reads `https://known.example@other.example/...` takes it for another service.
   if (!url || !isWeb(url) || letter === undefined || url.username || url.password) {
     throw new MayflyError('invalid-link');
   }
-  const kind: Kind = letter.toLowerCase() === LETTERS.note ? 'note' : 'upload';
-  return { kind, baseUrl: `${url.origin}${path}`, id: id.toLowerCase(), fragment: readFragment(url.hash.slice(1)) };
+  return { letter: letter.toLowerCase(), baseUrl: url.origin + path, id: id.toLowerCase(), hash: url.hash.slice(1) };
 }
 
 function isWeb({ protocol }: URL): boolean {
@@ -119,11 +124,13 @@ const ALGOS: (PasswordAlgo | undefined)[] = [undefined, 'argon2id', 'pbkdf2'];
 
 const SEALED = 4;
 
-function protectionByte({ passwordAlgo, isSealed }: LinkProtection): number {
+/** What a link's protection byte says, as a number from 128 to 255. */
+export function protectionByte({ passwordAlgo, isSealed }: LinkProtection): number {
   return NOT_OLD + (isSealed ? SEALED : 0) + ALGOS.indexOf(passwordAlgo);
 }
 
-function readProtection(byte: number, kind: Kind): LinkProtection {
+/** Throws `newer-format`. */
+export function readProtection(byte: number, kind: Kind): LinkProtection {
   const number = byte - NOT_OLD;
   const isSealed = number >= SEALED;
   const passwordAlgo = ALGOS[isSealed ? number - SEALED : number];

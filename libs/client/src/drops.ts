@@ -1,0 +1,105 @@
+import { call, callJson } from './api.ts';
+import { type Bytes, equal, fromBase64, toBase64 } from './bytes.ts';
+import type { Context, Created, RequestOptions } from './context.ts';
+import { MayflyError } from './errors.ts';
+import { bytes, count, limit, orNull, record, text, time } from './fields.ts';
+import { type Greeting, openGreeting, type StoredGreeting } from './greeting.ts';
+import { openSuite } from './hpke.ts';
+import { parseLink } from './link.ts';
+import { ownerToken } from './protection.ts';
+import { deriveRequestKeys, hashKey, PUBLIC_KEY_BYTES, sealSecret } from './request-keys.ts';
+import { parseRequestLink, type RequestLink } from './request-link.ts';
+import { Retries, type RetryOptions } from './retries.ts';
+
+/** A file request whose key is the one that its link names. */
+export type OpenedRequest = Partial<Greeting> & {
+  link: RequestLink;
+  publicKey: Bytes;
+  maxDrops: number;
+  dropsLeft: number;
+  /** Encrypted. */
+  maxBytes: number;
+  bytesLeft: number;
+  /** What each drop is uploaded with. */
+  dropExpireSec: number;
+  dropMaxDownloads: number;
+  /** ISO 8601. */
+  expiresAt: string;
+};
+
+export type DropOptions = RequestOptions & Pick<RetryOptions, 'patienceMs' | 'onTrouble'>;
+
+type Stored = Omit<OpenedRequest, 'link' | 'publicKey' | 'title' | 'text'> & StoredGreeting & { publicKey: string };
+
+const readStored = record<Stored>({
+  publicKey: text,
+  maxDrops: limit,
+  dropsLeft: count,
+  maxBytes: bytes,
+  bytesLeft: bytes,
+  dropExpireSec: limit,
+  dropMaxDownloads: limit,
+  greeting: orNull(text),
+  nonce: orNull(text),
+  expiresAt: time,
+});
+
+/** Contract: GET /api/request/<id>. Throws `tampered` when the service shows another key than the link names. */
+export async function openRequest(
+  { transport }: Context,
+  link: string | RequestLink,
+  { signal }: RequestOptions,
+): Promise<OpenedRequest> {
+  const parsed = typeof link === 'string' ? parseRequestLink(link) : link;
+  const keyHash = await namedKey(parsed);
+  const url = `${parsed.baseUrl}/api/request/${parsed.id}`;
+  const { greeting, nonce, ...stored } = await callJson(transport, url, { method: 'GET', read: readStored, signal });
+  const publicKey = fromBase64(stored.publicKey);
+  if (publicKey?.length !== PUBLIC_KEY_BYTES) throw new MayflyError('bad-answer');
+  if (!equal(await hashKey(publicKey), keyHash)) {
+    throw new MayflyError('tampered', {
+      message: 'The service shows another key than this link names, or the link was changed: send nothing through it',
+    });
+  }
+  return { ...stored, ...(await openGreeting(keyHash, { greeting, nonce })), publicKey, link: parsed };
+}
+
+async function namedKey(link: RequestLink): Promise<Bytes> {
+  if (link.role === 'drop') return link.keyHash;
+  return (await deriveRequestKeys(await openSuite(), link.seed)).keyHash;
+}
+
+/** Before anything is sent: throws `used-up` when no drop is left, `too-large` when so many bytes, encrypted, do not fit. */
+export function checkRoom({ dropsLeft, bytesLeft }: Pick<OpenedRequest, 'dropsLeft' | 'bytesLeft'>, sizeBytes: number) {
+  if (dropsLeft === 0) throw new MayflyError('used-up', { message: 'This request has got as much as it asked for' });
+  if (sizeBytes > bytesLeft) throw new MayflyError('too-large', { message: 'There is not enough room left for it' });
+}
+
+/**
+ * Contract: POST /api/request/<id>/drop. Repeated until there is an answer. What the request refuses is deleted: nobody could open it.
+ */
+export async function drop(
+  context: Context,
+  { link, publicKey }: Pick<OpenedRequest, 'link' | 'publicKey'>,
+  { link: uploadLink, ownerSecret }: Pick<Created, 'link' | 'ownerSecret'>,
+  { signal, ...retryOptions }: DropOptions,
+): Promise<void> {
+  const { id: uploadId, secret, protection } = await parseLink(uploadLink);
+  if (!protection) throw new MayflyError('damaged-link');
+  const place = { requestId: link.id, uploadId };
+  const { enc, sealed } = await sealSecret(await openSuite(), publicKey, place, { secret, protection });
+  const body = JSON.stringify({ uploadId, enc: toBase64(enc), sealed: toBase64(sealed) });
+  const headers = { 'X-Owner-Token': await ownerToken(ownerSecret) };
+  const { transport } = context;
+  const url = `${link.baseUrl}/api/request/${link.id}/drop`;
+  const send = () => call(transport, url, { method: 'POST', headers, body, signal });
+  try {
+    await new Retries({ clock: context.clock, ...retryOptions }).run(send, signal);
+  } catch (error) {
+    const isRefused = error instanceof MayflyError && (error.status === 404 || error.status === 410);
+    // Best effort: it expires in any case.
+    if (isRefused)
+      await call(transport, `${link.baseUrl}/api/upload/${uploadId}`, { method: 'DELETE', headers }).catch(() => {});
+    throw error;
+  }
+}

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { META, PASSWORD_HEADERS, token } from '../support/api.ts';
 import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
 import { PartsApi, payloadOf } from '../support/parts.ts';
+import { RequestsApi } from '../support/requests.ts';
 
 /** All rows of all tables, as text. */
 async function everythingInTheDatabase(url: string): Promise<string> {
@@ -52,9 +53,17 @@ function tests(service: ShapeUnderTest) {
     await parts.cancel(cancelled.id, wrong);
     await parts.cancel(cancelled.id, cancelled.ownerToken);
 
+    const requests = new RequestsApi(service.api);
+    const request = await requests.ask();
+    await requests.info(request.id);
+    await requests.drop(request.id, { id: inParts.id, ownerToken: wrong });
+    await requests.drop(request.id, inParts, { enc: 'ZW5jYXBzdWxhdGVk', sealed: 'c2VhbGVk' });
+    await requests.drops(request.id, wrong);
+    await requests.drops(request.id, request.ownerToken);
+
     const secrets = [upload, note, deleted, inParts, cancelled]
       .flatMap(({ authToken, ownerToken }) => [authToken, ownerToken])
-      .concat(wrong);
+      .concat(wrong, request.ownerToken);
     const database = await everythingInTheDatabase(service.running.databaseUrl);
     expect(database).toContain(upload.id);
     expect(database).toContain(META.encryptedMeta);
@@ -69,6 +78,10 @@ function tests(service: ShapeUnderTest) {
       note.id,
       inParts.id,
       cancelled.id,
+      request.id,
+      request.publicKey,
+      request.greeting,
+      'ZW5jYXBzdWxhdGVk',
       META.encryptedMeta,
       note.encryptedContent,
       '"remoteAddress"',

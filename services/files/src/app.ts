@@ -33,8 +33,8 @@ import { unlock } from './endpoints/unlock.ts';
 import { upload } from './endpoints/upload.ts';
 
 /** The files service: the contract's upload endpoints, one file each. */
-export function buildFiles(given: Omit<FilesDeps, 'funnel'>): App {
-  const deps = { ...given, funnel: openFunnel('upload') };
+export function buildFiles(given: Omit<FilesDeps, 'funnel' | 'requestFunnel'>): App {
+  const deps = { ...given, funnel: openFunnel('upload'), requestFunnel: openFunnel('request') };
   const app = createApp({ ...deps, service: 'files' });
   describedEndpoints(app, (scope) => {
     for (const endpoint of [upload, meta, info, exists, password, unlock, download, deleteUpload, ready])

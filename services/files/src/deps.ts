@@ -26,5 +26,7 @@ export type FilesDeps = {
   bodies?: BodyBudget;
   /** Counts what happens to uploads. */
   funnel: Funnel;
+  /** The same for requests. */
+  requestFunnel: Funnel;
   newId?: () => string;
 };

@@ -38,7 +38,7 @@ export function openJobMetrics(): JobMetrics {
   const findings = meter.createCounter('mayfly.reconcile.findings', {
     description: 'What comparisons of blob store and database found',
   });
-  const [uploads, notes] = [openFunnel('upload'), openFunnel('note')];
+  const [uploads, notes, requests] = [openFunnel('upload'), openFunnel('note'), openFunnel('request')];
   const expire = (funnel: Funnel, expired = 0, unused = 0) => {
     funnel('expired', expired);
     funnel('expired_unused', unused);
@@ -66,6 +66,7 @@ export function openJobMetrics(): JobMetrics {
         ['abandoned_upload', result.uploadsAbandoned],
         ['download_lease', result.leasesEnded],
         ['note', result.notesRetired],
+        ['request', result.requestsRetired],
         ['blob', result.blobsDeleted],
         ['blob_failed', result.blobsFailed],
         ['tombstone', result.tombstonesEnded],
@@ -73,6 +74,7 @@ export function openJobMetrics(): JobMetrics {
       for (const [kind, count = 0] of kinds) removed.add(count, { 'mayfly.kind': kind });
       expire(uploads, result.uploadsExpired, result.uploadsUnused);
       expire(notes, result.notesExpired, result.notesUnused);
+      expire(requests, result.requestsRetired);
     },
     reconciled({ orphans, lost, found, partials, outcome, problem }) {
       const refused = problem === undefined ? 0 : 1;

@@ -1,6 +1,6 @@
 import { metrics } from '@opentelemetry/api';
 
-/** What happens to uploads or notes, in the order in which it can. */
+/** What happens to uploads, notes or requests, in the order in which it can. */
 export type FunnelEvent =
   | 'started'
   | 'finished'
@@ -16,10 +16,10 @@ export type FunnelEvent =
 export type Funnel = (event: FunnelEvent, count?: number) => void;
 
 /** Counts events, of all items together: no label says which. */
-export function openFunnel(kind: 'upload' | 'note'): Funnel {
+export function openFunnel(kind: 'upload' | 'note' | 'request'): Funnel {
   const events = metrics.getMeter('mayfly').createCounter('mayfly.items.events', {
     description:
-      'What happened to uploads and notes: started, finished or aborted, first used, used, spent, deleted, expired',
+      'What happened to uploads, notes and requests: started, finished or aborted, first used, used, spent, deleted, expired',
   });
   return (event, count = 1) => {
     if (count > 0) events.add(count, { 'mayfly.kind': kind, 'mayfly.event': event });

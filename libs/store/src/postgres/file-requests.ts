@@ -151,11 +151,11 @@ export function postgresFileRequestSweep(db: Database): FileRequestSweep {
 
     async endTombstones(limit) {
       const { rows } = await sql`
-        with gone as (
-          delete from files.requests where id in (
-            select id from files.requests where state = 'expired' and due_at <= now()
-            order by due_at limit ${limit} for update skip locked
-          ) returning id, hooks
+        with due as (
+          select id from files.requests where state = 'expired' and due_at <= now()
+          order by due_at limit ${limit} for update skip locked
+        ), gone as (
+          delete from files.requests r using due where r.id = due.id returning r.id, r.hooks
         ), ${unnoted('files.requests')}
         select id from gone`.execute(db);
       return rows.length;

@@ -13,7 +13,7 @@ const PUBLIC_KEY = '^[A-Za-z0-9+/]{1621}[AQgw]==$';
 const GREETING_BYTES = 4 * 1024;
 
 /** Contract: POST /api/request. */
-export function createRequest(app: App, { requests, limits, newId = randomUUID }: FilesDeps) {
+export function createRequest(app: App, { requests, limits, requestFunnel, newId = randomUUID }: FilesDeps) {
   const schema = {
     operationId: 'requestFiles',
     tags: ['requests'],
@@ -45,6 +45,7 @@ export function createRequest(app: App, { requests, limits, newId = randomUUID }
     const id = newId();
     const words = greeting !== undefined && nonce !== undefined ? { greeting: { ciphertext: greeting, nonce } } : {};
     const { expiresAt } = await requests.add({ ...given, ...words, id, ownerHash: hashToken(ownerToken) });
+    requestFunnel('finished');
     reply.code(201);
     return { id, url: linkTo(id, request.headers, 'r'), expiresAt: expiresAt.toISOString() };
   });

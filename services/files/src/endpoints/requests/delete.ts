@@ -8,7 +8,7 @@ import { findOwnRequest } from '../../find-request.ts';
 import { ownerIn } from '../../find-upload.ts';
 
 /** Contract: DELETE /api/request/<id>. In every state; the uploads stay their senders'. */
-export function deleteRequest(app: App, { requests }: FilesDeps) {
+export function deleteRequest(app: App, { requests, requestFunnel }: FilesDeps) {
   const schema = {
     operationId: 'deleteRequest',
     tags: ['requests'],
@@ -20,6 +20,7 @@ export function deleteRequest(app: App, { requests }: FilesDeps) {
   app.delete('/api/request/:id', { schema, config, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
     const { id } = await findOwnRequest(requests, ownerIn(request));
     if (!(await requests.remove(id))) throw requestNotFound();
+    requestFunnel('deleted');
     return { ok: true as const };
   });
 }

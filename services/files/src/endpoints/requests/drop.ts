@@ -23,7 +23,7 @@ const SEALED_BYTES = 256;
 const REFUSALS = { full: requestFull, 'no-room': requestWithoutRoom, gone: requestExpired };
 
 /** Contract: POST /api/request/<id>/drop. The same upload again changes nothing. */
-export function drop(app: App, { requests, uploads }: FilesDeps) {
+export function drop(app: App, { requests, uploads, requestFunnel }: FilesDeps) {
   const schema = {
     operationId: 'dropUpload',
     tags: ['requests'],
@@ -57,6 +57,7 @@ export function drop(app: App, { requests, uploads }: FilesDeps) {
     if (!upload.meta) throw metadataMissing();
     const verdict = await requests.drop(id, { uploadId: upload.id, enc, sealed, bytes: upload.sizeBytes });
     if (verdict !== 'dropped') throw REFUSALS[verdict]();
+    requestFunnel('used');
     return { ok: true as const };
   });
 }

@@ -2,8 +2,11 @@ import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 import { texts } from './build/texts/plugin.ts';
 
-/** The service worker's address, and below which addresses it works: none of the app's own pages is among them. */
-const SERVICE_WORKER = 'handover/service-worker.js';
+/** The addresses of service workers say for which addresses they work: the first one's are no pages. */
+const SERVICE_WORKERS: Record<string, string> = {
+  'service-worker': 'handover/service-worker.js',
+  'offline-worker': 'offline.js',
+};
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -18,9 +21,9 @@ export default defineConfig({
     license: { fileName: 'licenses.txt' }, // of what is bundled, but for what only workers import
     rolldownOptions: {
       checks: { pluginTimings: false }, // a word about slow plugins is of no use to who builds it
-      input: ['index.html', 'src/service-worker/service-worker.ts'],
+      input: ['index.html', 'src/service-worker/service-worker.ts', 'src/offline/offline-worker.ts'],
       output: {
-        entryFileNames: ({ name }) => (name === 'service-worker' ? SERVICE_WORKER : 'assets/[name]-[hash].js'),
+        entryFileNames: ({ name }) => SERVICE_WORKERS[name] ?? 'assets/[name]-[hash].js',
       },
     },
   },

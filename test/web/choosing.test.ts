@@ -149,10 +149,9 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
         await new Promise(requestAnimationFrame);
     });
     // The system sends a form to the app, as this page does.
-    const form =
-      '<form method=post action=/handover/share enctype=multipart/form-data><input type=file name=files multiple></form>';
-    await page.route('**/system', (route) => route.fulfill({ contentType: 'text/html', body: form }));
-    await page.goto(`${web.baseUrl}/system`);
+    const form = `<form method=post action=${web.baseUrl}/handover/share enctype=multipart/form-data><input type=file name=files multiple></form>`;
+    await page.route('http://system.example/', (route) => route.fulfill({ contentType: 'text/html', body: form }));
+    await page.goto('http://system.example/');
     const files = ['one.txt', 'two.txt'].map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) }));
     await page.setInputFiles('input', files);
     await page.evaluate(() => document.querySelector('form')?.submit());

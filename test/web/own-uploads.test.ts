@@ -131,7 +131,8 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     for (const button of ['Copy link', 'Change', 'Delete'])
       await page.getByRole('button', { name: `${button} plan.txt`, exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete plan.txt' }).click();
-    await page.getByRole('button', { name: 'Delete now' }).press('Enter');
+    await page.getByRole('button', { name: 'Keep it plan.txt', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Delete now plan.txt', exact: true }).press('Enter');
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('three');
     await entry(page, 'plan.txt').waitFor({ state: 'detached' });
   });

@@ -77,6 +77,9 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
     await button.click();
     await page.getByText('You will not be told any more.').waitFor();
     expect(await button.getAttribute('aria-pressed')).toBe('false');
+    // One that was already on its way has no words of its own any more.
+    await deliver(session, registrationId, web.baseUrl, JSON.stringify({ id: 'one', key: 'of another' }));
+    await expect.poll(() => shownTitles(page)).toContain('Something you sent was opened');
     expect(requests.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
   });
 

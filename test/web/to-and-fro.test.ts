@@ -50,6 +50,22 @@ describeWeb('to and fro between the form, the link and the list', { shapes: ['al
     await page.getByText('Deleted. The link no longer opens anything.').waitFor();
   });
 
+  test('an entry of a link that was sent before a reload does not show what was sent afterwards', async () => {
+    await using watched = await web.open();
+    const { page } = watched;
+    await sendFiles(page, web.baseUrl, [file('before.txt')]);
+    await page.getByRole('button', { name: 'Send something else' }).click();
+    await page.reload();
+    await form(page).waitFor();
+    await chooseFiles(page, [file('after.txt')]);
+    await page.getByRole('button', { name: 'Encrypt and send' }).click();
+    const sent = await shownLink(page);
+    await page.evaluate(() => history.go(-2));
+    await form(page).waitFor();
+    await page.evaluate(() => history.go(2));
+    expect(await shownLink(page)).toBe(sent);
+  });
+
   test('the last choices are there the next time, and the password is not', async () => {
     await using watched = await web.open();
     const { page } = watched;

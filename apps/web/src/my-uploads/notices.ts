@@ -1,5 +1,6 @@
 import type { ServiceConfig } from '@mayfly/client';
 import { openDatabase, readAll, readIndexedDb, withDatabase, write } from '../browser-database.ts';
+import { t } from '../languages/index.ts';
 import { hasServiceWorkers, startServiceWorker } from '../service-worker/active.ts';
 import type { NoticesDatabase, NoticeText } from '../service-worker/messages.ts';
 import { call } from '../worker/call.ts';
@@ -38,6 +39,8 @@ export async function tellUses(item: SentItem, pushKey: string, title: string): 
     // First the words, so that no notice comes without them.
     const kept: Kept = { key, item: itemKey(item), title };
     await write(database, NOTICES.store, (store) => store.put(kept, key));
+    const any: Kept = { key: '', item: '', title: t.uploads.noticeTitle.any };
+    await write(database, NOTICES.store, (store) => store.put(any, ''));
     await call('setHooks', { item, hooks: { push: { endpoint, keys, key } } }).catch(async (error) => {
       await write(database, NOTICES.store, (store) => store.delete(key));
       throw error;

@@ -1,16 +1,16 @@
 // Decision link-in-the-history: Back leads from the link to the form, Forward to the link again. An entry of the history
 // says which step it shows, and nothing of what was sent: its address stays the page's.
 
-type Entry = { step: 'choose' } | { step: 'done'; number: number };
+type Entry = { step: 'choose' } | { step: 'done'; mark: string };
 
-/** Of what was sent last from this page. */
-let number = 0;
+/** Of what was sent last from this page: by chance, since entries outlive the page, and a number would come again after a reload. */
+let mark = '';
 
 /** To be called where the link is shown for the first time. */
 export function enterLink() {
   history.replaceState({ step: 'choose' } satisfies Entry, '');
-  number += 1;
-  history.pushState({ step: 'done', number } satisfies Entry, '');
+  mark = crypto.randomUUID();
+  history.pushState({ step: 'done', mark } satisfies Entry, '');
 }
 
 export function enterForm() {
@@ -20,6 +20,6 @@ export function enterForm() {
 /** The step that an entry shows; undefined for one that is of another page, or of a link that this page does not have. */
 export function stepOf(state: unknown): Entry['step'] | undefined {
   const entry = state as Entry | null;
-  if (entry?.step === 'done') return entry.number === number ? 'done' : 'choose';
+  if (entry?.step === 'done') return entry.mark === mark ? 'done' : 'choose';
   return entry?.step === 'choose' ? 'choose' : undefined;
 }

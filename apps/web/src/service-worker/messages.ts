@@ -10,7 +10,7 @@ export type ToServiceWorker =
   | 'stay';
 
 /**
- * Where the texts of notifications are kept, by the key that a notice bears: the page writes them, the service worker shows them. A type,
+ * Where the texts of notifications are kept, by the key that a notice bears, and by '' one for notices whose own is gone: the page writes them, the service worker shows them. A type,
  * since the two can share no code: a service worker that imports cannot run everywhere.
  */
 export type NoticesDatabase = { name: 'mayfly-notices'; store: 'notices' };

@@ -8,8 +8,9 @@ type Registration = { showNotification(title: string, options: { tag: string; ic
 /** Shows that something was used, in the words that the page has left for it. A push that shows nothing costs the permission. */
 export async function showNotice(registration: Registration, message: string) {
   const key = keyIn(message);
-  const text = await textFor(key).catch(() => undefined); // storage was cleared, or is forbidden now
-  await registration.showNotification(text?.title ?? 'Mayfly: something that you sent was used', {
+  const wordsFor = (of: string) => textFor(of).catch(() => undefined); // storage was cleared, or is forbidden now
+  const text = (await wordsFor(key)) ?? (await wordsFor(''));
+  await registration.showNotification(text?.title ?? 'Mayfly', {
     tag: key, // a second use takes the place of the first
     icon: '/icon-192.png',
   });

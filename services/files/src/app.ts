@@ -12,9 +12,7 @@ import { endLease } from './endpoints/leases/end.ts';
 import { leaseInfo } from './endpoints/leases/info.ts';
 import { readUnderLease } from './endpoints/leases/read.ts';
 import { meta } from './endpoints/meta.ts';
-import { endUploadHooks, uploadHooks } from './endpoints/owner/hooks.ts';
-import { uploadStatus } from './endpoints/owner/status.ts';
-import { uploadTerms } from './endpoints/owner/terms.ts';
+import { ownUploads } from './endpoints/owner.ts';
 import { arrival } from './endpoints/parts/arrival.ts';
 import { beginParts } from './endpoints/parts/begin.ts';
 import { cancelParts } from './endpoints/parts/cancel.ts';
@@ -42,8 +40,7 @@ export function buildFiles(given: Omit<FilesDeps, 'funnel' | 'requestFunnel'>): 
     if (deps.limits.DOWNLOAD_LEASE_SEC > 0) {
       for (const endpoint of [readUnderLease, leaseInfo, endLease]) endpoint(scope, deps);
     }
-    if (deps.limits.OWNER_CONTROL === 'yes') for (const endpoint of [uploadStatus, uploadTerms]) endpoint(scope, deps);
-    if (noticeKinds(deps.limits)) for (const endpoint of [uploadHooks, endUploadHooks]) endpoint(scope, deps);
+    ownUploads(scope, deps);
     if (deps.limits.REQUESTS === 'yes') {
       for (const endpoint of [createRequest, requestInfo, drop, drops, deleteRequest]) endpoint(scope, deps);
       if (noticeKinds(deps.limits)) for (const endpoint of [requestHooks, endRequestHooks]) endpoint(scope, deps);

@@ -1,6 +1,6 @@
 import { errorAnswers } from '@mayfly/shared/answers';
+import { longestLife } from '@mayfly/shared/owner-endpoints';
 import { noticeKinds } from '@mayfly/shared/owner-notices';
-import { longestLife } from '@mayfly/shared/owner-terms';
 import { partLimits } from '@mayfly/shared/part-limits';
 import Type from 'typebox';
 import type { App, GatewayDeps } from './deps.ts';

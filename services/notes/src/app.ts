@@ -1,14 +1,11 @@
 import { type App, createApp } from '@mayfly/shared/app';
 import { describedEndpoints } from '@mayfly/shared/describe-api';
-import { noticeKinds } from '@mayfly/shared/owner-notices';
 import { openFunnel } from '@mayfly/shared/telemetry/funnel';
 import type { NotesDeps } from './deps.ts';
 import { createNote } from './endpoints/create-note.ts';
 import { deleteNote } from './endpoints/delete-note.ts';
 import { note } from './endpoints/note.ts';
-import { endNoteHooks, noteHooks } from './endpoints/owner/hooks.ts';
-import { noteStatus } from './endpoints/owner/status.ts';
-import { noteTerms } from './endpoints/owner/terms.ts';
+import { ownNotes } from './endpoints/owner.ts';
 import { password } from './endpoints/password.ts';
 import { ready } from './endpoints/ready.ts';
 import { view } from './endpoints/view.ts';
@@ -19,8 +16,7 @@ export function buildNotes(given: Omit<NotesDeps, 'funnel'>): App {
   const app = createApp({ ...deps, service: 'notes' });
   describedEndpoints(app, (scope) => {
     for (const endpoint of [createNote, note, view, password, deleteNote, ready]) endpoint(scope, deps);
-    if (deps.limits.OWNER_CONTROL === 'yes') for (const endpoint of [noteStatus, noteTerms]) endpoint(scope, deps);
-    if (noticeKinds(deps.limits)) for (const endpoint of [noteHooks, endNoteHooks]) endpoint(scope, deps);
+    ownNotes(scope, deps);
   });
   return app;
 }

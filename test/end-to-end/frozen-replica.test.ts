@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrateTables, untilHealthy } from '@mayfly/launcher/service';
+import { untilHealthy } from '@mayfly/launcher/service';
 import { unusedPort } from '@mayfly/local-stores/ports';
 import { diskBlobs } from '@mayfly/testing/blobs';
 import { type ServiceProcess, startReady } from '@mayfly/testing/shapes';
@@ -19,12 +19,11 @@ describe.skipIf(process.platform !== 'linux')('a replica that freezes', () => {
   let api: Api;
 
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     const redis = stack.use(await freshRedis());
     const blobs = stack.use(await diskBlobs());
     const folder = stack.use(await freshFolder());
     const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url, ...blobs.settings };
-    await migrateTables(stores);
     const start = (name: string, settings: Record<string, string>) =>
       startReady(stack, name, { ...stores, ...settings });
     const namesFile = join(folder.path, 'names.json');

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrateTables } from '@mayfly/launcher/service';
 import { diskBlobs } from '@mayfly/testing/blobs';
 import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
 import { replaceableRedis } from '@mayfly/testing/replaceable-redis';
@@ -18,10 +17,9 @@ describe('a janitor whose stores go and come back', () => {
   let blobs: Awaited<ReturnType<typeof diskBlobs>>;
 
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     redis = stack.use(await replaceableRedis());
     blobs = stack.use(await diskBlobs());
-    await migrateTables({ DATABASE_URL: database.url });
     proxy = stack.use(await openFaultProxy(database.url));
     const start = (name: string, url: string) =>
       startReady(stack, name, { DATABASE_URL: url, REDIS_URL: redis.url, ...blobs.settings });

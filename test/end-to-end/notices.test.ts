@@ -2,7 +2,6 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrateTables } from '@mayfly/launcher/service';
 import { pushSubscription } from '@mayfly/testing/push-subscription';
 import { type Received, startReceiver } from '@mayfly/testing/receiver';
 import { replaceableRedis } from '@mayfly/testing/replaceable-redis';
@@ -289,9 +288,8 @@ describe('notices whose senders are killed', () => {
     timeout: 240_000,
   }, async () => {
     await using stack = new AsyncDisposableStack();
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     const redis = stack.use(await replaceableRedis());
-    await migrateTables({ DATABASE_URL: database.url });
     const env = { ...SETTINGS, DATABASE_URL: database.url, REDIS_URL: redis.url, BLOB_DIR: tmpdir() };
     const notes = await startReady(stack, 'notes', env);
     const api = new Api(notes.url);

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrateTables } from '@mayfly/launcher/service';
 import { unusedPort } from '@mayfly/local-stores/ports';
 import { s3Blobs } from '@mayfly/testing/blobs';
 import { type ServiceProcess, startReady } from '@mayfly/testing/shapes';
@@ -34,12 +33,11 @@ describe.skipIf(process.platform !== 'linux')('a rolling replacement under conti
   let load: Load;
 
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     const redis = stack.use(await freshRedis());
     const blobs = stack.use(await s3Blobs());
     const folder = stack.use(await freshFolder());
     const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url, ...blobs.settings };
-    await migrateTables(stores);
 
     const namesFile = join(folder.path, 'names.json');
     publish = () => {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanupDeps, sweep } from '@mayfly/janitor';
-import { migrateTables } from '@mayfly/launcher/service';
 import { loadConfig } from '@mayfly/shared/config';
 import { blobSettings } from '@mayfly/shared/settings';
 import { openBlobs } from '@mayfly/store/open-blobs';
@@ -17,7 +16,7 @@ export type BlobKind = 'disk' | 'S3';
 /** Stores, with a proxy before each that a test can watch, and the processes under test on them. */
 export async function openCrashSite(kind: BlobKind) {
   await using undo = new AsyncDisposableStack();
-  const database = undo.use(await freshDatabase());
+  const database = undo.use(await freshDatabase({ hasTables: true }));
   const redis = undo.use(await freshRedis());
   const blobs = undo.use(await (kind === 'disk' ? diskBlobs() : s3Blobs()));
   const toDatabase = undo.use(await openTriggeringProxy(database.url));
@@ -25,7 +24,6 @@ export async function openCrashSite(kind: BlobKind) {
   const toBlobs = S3_ENDPOINT ? undo.use(await openTriggeringProxy(S3_ENDPOINT)) : undefined;
   const stores = { DATABASE_URL: toDatabase.url, REDIS_URL: redis.url, DATABASE_POOL_SIZE: '4', ...blobs.settings };
   const settings = { ...stores, ...(toBlobs ? { S3_ENDPOINT: `http://127.0.0.1:${toBlobs.port}` } : {}) };
-  await migrateTables({ DATABASE_URL: database.url });
 
   // The tests' own way to the stores, past the watched ones.
   const logger = pino({ level: 'silent' });

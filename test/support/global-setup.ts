@@ -1,5 +1,7 @@
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
+import { migrate } from '@mayfly/store/postgres/database';
+import { freshDatabase } from '@mayfly/testing/stores';
 import { buildWebApp } from '@mayfly/web/build';
 import { startS3 } from './s3.ts';
 
@@ -32,7 +34,8 @@ async function containers(): Promise<typeof PROCESSES> {
 
 /**
  * Starts the stores that TEST_DATABASE_URL, TEST_REDIS_URL and TEST_S3_URL do not name, for all tests of a run: as processes, or
- * with TEST_STORES=containers in containers. Prints which way it went. Builds the web app unless it is built.
+ * with TEST_STORES=containers in containers. Prints which way it went. Makes a database with the service's tables, and builds the web app
+ * unless it is built.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const { env } = process;
@@ -53,6 +56,10 @@ export default async function setup(): Promise<() => Promise<void>> {
       return `${name} ${store.about}`;
     }),
   );
+  // Tests copy it: bringing tables up to date takes a process each time.
+  const tables = stack.use(await freshDatabase());
+  await migrate(tables.url);
+  env.TEST_TABLES = new URL(tables.url).pathname.slice(1);
   env.TEST_WEB_DIR = (await buildWebApp()).folder;
   console.log(`Stores: ${abouts.join('; ')}`);
   return () => stack.disposeAsync();

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { batched } from '../src/postgres/batched.ts';
-import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { openDatabase } from '../src/postgres/database.ts';
 import { postgresDownloadLeases } from '../src/postgres/download-leases.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
@@ -109,9 +109,8 @@ describe('two replicas on one PostgreSQL', () => {
   let one: Replica;
   let other: Replica;
   beforeAll(async () => {
-    const database = await freshDatabase();
+    const database = await freshDatabase({ hasTables: true });
     [one, other] = [open(database.url), open(database.url)];
-    await migrate(database.url);
     return async () => {
       await Promise.all([one.db.destroy(), other.db.destroy()]);
       await database[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import { freshDatabase } from '@mayfly/testing/stores';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { openDatabase } from '../src/postgres/database.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresStats } from '../src/postgres/stats.ts';
 
@@ -30,14 +30,13 @@ describe('replicas on one PostgreSQL', () => {
   let opened: Replica[] = [];
   let open: (maxBytes?: number) => Replica;
   beforeEach(async () => {
-    const database = await freshDatabase();
+    const database = await freshDatabase({ hasTables: true });
     opened = [];
     open = (maxBytes) => {
       const one = replica(database.url, maxBytes);
       opened.push(one);
       return one;
     };
-    await migrate(database.url);
     return async () => {
       await Promise.all(opened.map(({ db }) => db.destroy()));
       await database[Symbol.asyncDispose]();

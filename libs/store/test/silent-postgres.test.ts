@@ -5,7 +5,7 @@ import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
 import { freshDatabase } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { openDatabase } from '../src/postgres/database.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 
 // PostgreSQL goes silent: its connections stay open, and nothing comes back on them. New ones work, at once or later.
@@ -16,12 +16,11 @@ let proxy: FaultProxy;
 let uploads: ReturnType<typeof postgresUploads>;
 beforeEach(async () => {
   const stack = new AsyncDisposableStack();
-  const database = stack.use(await freshDatabase());
+  const database = stack.use(await freshDatabase({ hasTables: true }));
   proxy = stack.use(await openFaultProxy(database.url));
   const db = stack.adopt(openDatabase({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
     open.destroy(),
   );
-  await migrate(database.url);
   uploads = postgresUploads(db);
   return () => stack.disposeAsync();
 });

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshDatabase, freshFolder, testS3Settings } from '@mayfly/testing/stores';
+import { freshDatabase, freshFolder, query, testS3Settings } from '@mayfly/testing/stores';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { openDiskBlobs } from '../src/disk/blobs.ts';
@@ -14,7 +14,7 @@ import { memoryOwnedNotes, memoryOwnedUploads } from '../src/memory/owned-items.
 import { memoryUploadSessions } from '../src/memory/upload-sessions.ts';
 import { memoryUploads } from '../src/memory/uploads.ts';
 import type { Notes } from '../src/notes.ts';
-import { migrate, openDatabase } from '../src/postgres/database.ts';
+import { openDatabase } from '../src/postgres/database.ts';
 import { postgresDownloadLeases } from '../src/postgres/download-leases.ts';
 import { postgresFileRequestSweep, postgresFileRequests } from '../src/postgres/file-requests.ts';
 import { NOTICES } from '../src/postgres/noted.ts';
@@ -43,9 +43,9 @@ import { settled, settledNoteSweep, settledUploadSweep } from './settled-sweeps.
 const logger = pino({ level: 'silent' });
 
 async function openTables() {
-  const database = await freshDatabase();
+  const database = await freshDatabase({ hasTables: true });
   const db = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 10 }, logger);
-  await migrate(database.url);
+  openedUrl = database.url;
   const close = async () => {
     await db.destroy();
     await database[Symbol.asyncDispose]();
@@ -57,7 +57,26 @@ let now = Date.now();
 const advanceClock = async (seconds: number) => {
   now += seconds * 1000;
 };
-const wait = (seconds: number) => sleep(seconds * 1000);
+let openedUrl = '';
+
+/** As if everything in the tables that were opened last had happened so much earlier; a moment is waited for. */
+async function wait(seconds: number) {
+  if (seconds < 1) return sleep(seconds * 1000);
+  const columns = await query<{ table: string; column: string }>(
+    openedUrl,
+    `select format('%I.%I', table_schema, table_name) as table, column_name as column from information_schema.columns
+      where table_schema in ('files', 'notes') and data_type = 'timestamp with time zone' and datetime_precision = 3`,
+  );
+  const earlier = `make_interval(secs => ${seconds})`;
+  const ofViews = `recent_views = (select jsonb_object_agg(key, value ||
+    jsonb_build_object('until', (value ->> 'until')::timestamptz - ${earlier})) from jsonb_each(recent_views))`;
+  const statements = [...Map.groupBy(columns, ({ table }) => table)].map(([table, all]) => {
+    const changes = all.map(({ column }) => `${column} = ${column} - ${earlier}`);
+    if (table === 'notes.notes') changes.push(ofViews);
+    return `update ${table} set ${changes.join(', ')}`;
+  });
+  await query(openedUrl, statements.join(';'));
+}
 
 uploadsContract('memory', async () => ({ uploads: memoryUploads(() => now) }), advanceClock);
 notesContract('memory', async () => ({ notes: memoryNotes(() => now) }), advanceClock);

@@ -1,11 +1,4 @@
-import {
-  migrateTables,
-  type Service,
-  startService,
-  startSplit,
-  untilAnswered,
-  untilHealthy,
-} from '@mayfly/launcher/service';
+import { type Service, startService, startSplit, untilAnswered, untilHealthy } from '@mayfly/launcher/service';
 import { unusedPort } from '@mayfly/local-stores/ports';
 import { diskBlobs, s3Blobs, type TestBlobs } from './blobs.ts';
 import { attach, deployment } from './deployment.ts';
@@ -50,7 +43,7 @@ export async function startShape(shape: Shape, settings: Record<string, string> 
   if (running) return attach(running);
   const stack = new AsyncDisposableStack();
   const [database, redis, blobs] = [
-    stack.use(await freshDatabase()),
+    stack.use(await freshDatabase({ hasTables: true })),
     stack.use(await freshRedis()),
     stack.use(await (shape === 'all' ? diskBlobs() : s3Blobs())),
   ];
@@ -68,7 +61,6 @@ export async function startShape(shape: Shape, settings: Record<string, string> 
     return service;
   };
   const startReplicas = async () => {
-    await migrateTables(env);
     const { replicas } = await startSplit(2, start);
     return replicas.map(({ gateway }) => gateway);
   };

@@ -35,10 +35,11 @@ function fromEnvironment(name: string): string {
   return url;
 }
 
-/** An empty database of its own, dropped when it is disposed of whatever still uses it. */
-export async function freshDatabase(): Promise<AsyncDisposable & { url: string }> {
+/** A database of its own, empty or with the service's tables, dropped when it is disposed of whatever still uses it. */
+export async function freshDatabase({ hasTables = false } = {}): Promise<AsyncDisposable & { url: string }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await query(testDatabaseUrl(), `CREATE DATABASE ${name}`);
+  const template = hasTables ? ` TEMPLATE ${fromEnvironment('TEST_TABLES')}` : '';
+  await query(testDatabaseUrl(), `CREATE DATABASE ${name}${template}`);
   const url = new URL(testDatabaseUrl());
   url.pathname = `/${name}`;
   return {

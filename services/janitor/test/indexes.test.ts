@@ -1,4 +1,4 @@
-import { migrate, openDatabase } from '@mayfly/store/postgres/database';
+import { openDatabase } from '@mayfly/store/postgres/database';
 import { openPool } from '@mayfly/store/postgres/pool';
 import type { Schema } from '@mayfly/store/postgres/schema';
 import { freshDatabase } from '@mayfly/testing/stores';
@@ -13,9 +13,8 @@ import { fill } from './many-rows.ts';
 const logger = pino({ level: 'silent' });
 
 test('no statement of a sweep or a comparison reads a whole table (plans of PostgreSQL, 60,000 rows)', async () => {
-  await using database = await freshDatabase();
+  await using database = await freshDatabase({ hasTables: true });
   const filling = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 1 }, logger);
-  await migrate(database.url);
   await fill(filling, 60_000, 600);
   await filling.destroy();
 

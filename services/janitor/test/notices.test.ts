@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Hooks } from '@mayfly/store/hooks';
-import { migrate, openDatabase } from '@mayfly/store/postgres/database';
+import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresNoteNotices, postgresRequestNotices, postgresUploadNotices } from '@mayfly/store/postgres/notices';
 import { postgresOwnedNotes } from '@mayfly/store/postgres/owned-items';
@@ -26,8 +26,7 @@ let stack: AsyncDisposableStack;
 let db: ReturnType<typeof openDatabase>;
 beforeEach(async () => {
   stack = new AsyncDisposableStack();
-  const database = stack.use(await freshDatabase());
-  await migrate(database.url);
+  const database = stack.use(await freshDatabase({ hasTables: true }));
   db = stack.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 10 }, logger), (open) =>
     open.destroy(),
   );

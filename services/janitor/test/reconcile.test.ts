@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BlobStore } from '@mayfly/store/blobs';
 import { openDiskBlobs } from '@mayfly/store/disk/blobs';
 import { type PairedBlobs, pairedBlobs } from '@mayfly/store/paired-blobs';
-import { type Database, migrate, openDatabase } from '@mayfly/store/postgres/database';
+import { type Database, openDatabase } from '@mayfly/store/postgres/database';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
 import { openS3Blobs } from '@mayfly/store/s3/blobs';
@@ -20,11 +20,10 @@ const stack = new AsyncDisposableStack();
 let db: Database;
 
 beforeAll(async () => {
-  const database = stack.use(await freshDatabase());
+  const database = stack.use(await freshDatabase({ hasTables: true }));
   db = stack.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
     open.destroy(),
   );
-  await migrate(database.url);
 });
 afterAll(() => stack.disposeAsync());
 

@@ -1,7 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
 import { ReadStream, WriteStream } from 'node:tty';
-import confirmInTerminal from '@inquirer/confirm';
-import passwordInTerminal from '@inquirer/password';
 import { MayflyError } from '@mayfly/client';
 import { jsonLine } from './json-line.ts';
 
@@ -30,10 +28,17 @@ export function openTerminal(streams: Streams, signal: AbortSignal, isJson = fal
     ...streams,
     print: (text) => streams.stdout.write(text),
     say: (line) => streams.stderr.write(isJson ? jsonLine({ notice: line }) : `${line}\n`),
+    // Most commands ask nothing, and do without what asks.
     askHidden: (question) =>
-      withPerson(streams, signal, (context) => passwordInTerminal({ message: question, mask: false }, context)),
+      withPerson(streams, signal, async (context) => {
+        const { default: password } = await import('@inquirer/password');
+        return password({ message: question, mask: false }, context);
+      }),
     confirm: (question, isYes = false) =>
-      withPerson(streams, signal, (context) => confirmInTerminal({ message: question, default: isYes }, context)),
+      withPerson(streams, signal, async (context) => {
+        const { default: confirm } = await import('@inquirer/confirm');
+        return confirm({ message: question, default: isYes }, context);
+      }),
   };
 }
 

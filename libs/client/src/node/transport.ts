@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { StreamBody, Transport } from '../transport.ts';
 
@@ -15,7 +14,8 @@ export function nodeTransport({ answerTimeoutMs = ANSWER_TIMEOUT_MS } = {}): Tra
   return {
     maxParallel: MAX_PARALLEL,
     async send({ method, url, headers, body, onSent, signal }) {
-      const start = url.startsWith('https:') ? requestHttps : requestHttp;
+      // An import would take 16 MB: of node:http it makes every export, which loads Node's fetch and WebSocket.
+      const { request: start } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http');
       const stream = typeof body === 'object' && 'stream' in body ? body : undefined;
       const length = stream ? stream.sizeBytes : Buffer.byteLength((body as string | Uint8Array) ?? ''); // it is no stream
       const withLength = method === 'POST' ? { ...headers, 'content-length': String(length) } : headers;

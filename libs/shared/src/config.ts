@@ -68,6 +68,14 @@ export function parseUrl(text: string, protocols: string[]): string | undefined 
   return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined;
 }
 
+function parseHashes(text: string): ReadonlySet<string> | undefined {
+  const hashes = text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((part) => part !== '');
+  return hashes.length > 0 && hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash)) ? new Set(hashes) : undefined;
+}
+
 function parseOrigins(text: string): string[] | undefined {
   const origins = text.split(',').map((part) => part.trim());
   return origins.every((origin) => parseUrl(origin, ['http:', 'https:']) && new URL(origin).origin === origin)
@@ -112,6 +120,8 @@ export const text = setting('text', (value) => value);
 export const httpUrl = setting('an http:// or https:// address', (value) => parseUrl(value, ['http:', 'https:']));
 /** Origins as browsers send them: no path, no slash at the end, no default port. */
 export const origins = setting('origins such as https://app.example, separated by commas', parseOrigins);
+/** For what is recognised by its hash, so that a setting need not hold it. */
+export const hashes = setting('SHA-256 hashes in hex, separated by commas or white space', parseHashes);
 /** For what a page shows on one line. */
 export const line = (max: number) =>
   setting(`one line of text, at most ${max} characters`, (value) => {

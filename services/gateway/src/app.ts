@@ -6,6 +6,7 @@ import { handTraceOn, requestFacts } from '@mayfly/shared/telemetry/requests';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { configEndpoint } from './config-endpoint.ts';
 import { cors } from './cors.ts';
+import { guardCreation } from './creation-guard.ts';
 import type { App, GatewayDeps } from './deps.ts';
 import { beFair } from './fairness/fairness.ts';
 import { health } from './health.ts';
@@ -60,6 +61,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   });
   cors(app, deps.corsOrigins);
   limitRequests(app, requests, deps.limits);
+  guardCreation(app, deps);
   countSessions(app, requests, deps);
   beFair(app, deps.settings, deps);
   describedEndpoints(app, (scope) => {

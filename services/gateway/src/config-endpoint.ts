@@ -60,6 +60,9 @@ const Limits = Type.Object({
       { description: 'requests for files; absent when there are none' },
     ),
   ),
+  createGuard: Type.Optional(
+    Type.Literal('key', { description: 'whoever creates needs a key; absent when nobody does' }),
+  ),
   uploadParts: Type.Optional(
     Type.Object(
       {
@@ -86,7 +89,7 @@ const requestLimits = (limits: GatewayDeps['limits']) => ({
 });
 
 /** Contract: GET /api/config. */
-export function configEndpoint(app: App, { limits }: GatewayDeps) {
+export function configEndpoint(app: App, { limits, createKeys }: GatewayDeps) {
   const parts = partLimits(limits);
   const notices = noticeKinds(limits);
   const answer = {
@@ -103,6 +106,7 @@ export function configEndpoint(app: App, { limits }: GatewayDeps) {
     ...(notices ? { notices } : {}),
     ...(limits.SEALED_METADATA === 'yes' ? { sealedMetadata: true as const } : {}),
     ...(limits.REQUESTS === 'yes' ? { requests: requestLimits(limits) } : {}),
+    ...(createKeys ? { createGuard: 'key' as const } : {}),
     ...(parts ? { uploadParts: parts } : {}),
   };
   const schema = {

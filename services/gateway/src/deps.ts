@@ -33,6 +33,8 @@ export type GatewayDeps = {
   logger: Logger;
   /** Origins whose scripts may use the API. */
   corsOrigins?: string[] | undefined;
+  /** Hashes of the keys that may create; everybody may when undefined. Decision keys-to-create. */
+  createKeys?: ReadonlySet<string> | undefined;
   /** The pages; none when undefined. */
   web?: WebApp | undefined;
   patience?: Partial<Patience>;

@@ -1,5 +1,5 @@
 import { openAdmin } from '@mayfly/shared/admin';
-import type { Config } from '@mayfly/shared/config';
+import { type Config, ConfigError } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { Telemetry } from '@mayfly/shared/telemetry/open';
@@ -32,6 +32,8 @@ export async function openGateway(
   const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR);
   const brand = brandFiles(config); // a logo that cannot be read is said at the start, whatever is served
   for (const [path, file] of brand) web?.files.set(path, file);
+  const createKeys = config.CREATE_GUARD === 'key' ? config.CREATE_KEYS : undefined;
+  if (config.CREATE_GUARD === 'key' && !createKeys) throw new ConfigError('CREATE_KEYS is missing (CREATE_GUARD=key)');
   const requests = observedLimits(requestLimits({ redis, settings: config, logger }));
   const admin = stack.use(
     await openAdmin(config, {
@@ -43,6 +45,8 @@ export async function openGateway(
     }),
   );
   const facts = { limits: config, settings: config, baseUrl: config.BASE_URL, corsOrigins: config.CORS_ORIGINS };
-  const app = stack.use(buildGateway({ upstreams, redis, logger, version: VERSION, web, ...facts }, requests));
+  const app = stack.use(
+    buildGateway({ upstreams, redis, logger, version: VERSION, web, createKeys, ...facts }, requests),
+  );
   return { app, admin };
 }

@@ -1,4 +1,5 @@
 import swaggerUi from '@fastify/swagger-ui';
+import { describeGuard } from './creation-guard.ts';
 import type { App, GatewayDeps } from './deps.ts';
 import type { ApiDocument } from './upstream.ts';
 
@@ -7,10 +8,12 @@ ciphertext, counts downloads and views, and forgets. \`base64\` and \`base64url\
 encodings. Error bodies are JSON objects with \`error\`.`;
 
 /** `GET /api/openapi.json`: one document put together from those of the services. `GET /api/docs`: the same, to read. */
-export function reference(app: App, { upstreams, baseUrl, version }: GatewayDeps) {
+export function reference(app: App, { upstreams, baseUrl, version, createKeys }: GatewayDeps) {
   app.get('/api/openapi.json', { schema: { hide: true } }, async (): Promise<ApiDocument> => {
     const described = await Promise.all([upstreams.files.describe(), upstreams.notes.describe()]);
     const documents = [app.swagger() as unknown as ApiDocument, ...described]; // OpenAPI's own type has optional paths
+    const paths = Object.assign({}, ...documents.map(({ paths }) => paths)) as ApiDocument['paths'];
+    if (createKeys) describeGuard(paths);
     return {
       openapi: '3.1.0',
       info: {
@@ -26,7 +29,7 @@ export function reference(app: App, { upstreams, baseUrl, version }: GatewayDeps
         { name: 'notes', description: 'Encrypted notes' },
         { name: 'service', description: 'The service itself' },
       ],
-      paths: Object.assign({}, ...documents.map(({ paths }) => paths)) as ApiDocument['paths'],
+      paths,
     };
   });
   app.register(async (pages) => {

@@ -160,6 +160,9 @@ export const ROUTES: Route[] = [
 
 export const largestBody = ({ body }: Route, limits: BodyLimits) => body?.largestBytes(limits) ?? TOKEN_BODY_BYTES;
 
+/** What is posted to an address without an id makes something new. */
+export const isCreating = ({ method, url }: Endpoint) => method === 'POST' && !url.includes(':');
+
 /** Those that there are with these settings. */
 export const routesWith = (limits: BodyLimits) =>
   ROUTES.filter(

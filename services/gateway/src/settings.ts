@@ -2,6 +2,7 @@ import {
   bytes,
   choice,
   count,
+  hashes,
   httpUrl,
   optional,
   origins,
@@ -59,6 +60,16 @@ export const sealSettings = {
   ),
 };
 
+/** Decision keys-to-create. */
+const guardSettings = {
+  CREATE_GUARD: choice(
+    ['open', 'key'],
+    'open',
+    'who may create uploads, notes and requests: everybody, or who has a key',
+  ),
+  CREATE_KEYS: optional(hashes(undefined, 'the keys that may create while CREATE_GUARD=key, each by its hash')),
+};
+
 const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');
 
 /** Decision base-url-header: in production the public address is never guessed from a request. */
@@ -71,6 +82,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...ownerSettings,
   ...requestSettings,
   ...sealSettings,
+  ...guardSettings,
   ...redisSettings,
   ...adminSettings,
   ...telemetrySettings,

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { type Answer, type Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
+import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
+import { PART, PartsApi } from '../support/parts.ts';
+import { requestBody } from '../support/requests.ts';
+
+const KEYS = [`mfk_${token()}`, `mfk_${token()}`];
+const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
+const REFUSED = { error: 'Creating needs a key' };
+const QUOTA = 1_000_000;
+
+const tokens = () => ({ authToken: token(), ownerToken: token() });
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+const LENGTHS = { 'X-Upload-Length': '2000', 'X-Part-Bytes': String(PART) };
+
+/** All that creates, each with a request that is taken where no key is needed. */
+const CREATING: Record<string, (api: Api, headers: Record<string, string>) => Promise<Answer>> = {
+  'POST /api/upload': (api, headers) => api.upload('a payload', { ...uploadHeaders(tokens()), ...headers }),
+  'POST /api/parts': (api, headers) => new PartsApi(api).begin(uploadHeaders(tokens(), { ...LENGTHS, ...headers })),
+  'POST /api/note': (api, headers) => call('POST', `${api.baseUrl}/api/note`, { json: noteBody(), headers }),
+  'POST /api/request': (api, headers) => call('POST', `${api.baseUrl}/api/request`, { json: requestBody(), headers }),
+};
+const creating = Object.entries(CREATING);
+
+const configOf = async ({ api }: ShapeUnderTest) => (await call('GET', `${api.baseUrl}/api/config`)).body;
+
+describeEachShape(
+  'a service that asks for a key',
+  (service) => {
+    test.each(creating)('%s is 401 without a key that is known', async (_, create) => {
+      const wrong = [
+        {},
+        bearer(`mfk_${token()}`),
+        bearer(KEYS[0]?.slice(4) ?? ''),
+        bearer('mfk_short'),
+        { Authorization: `Basic ${KEYS[0]}` },
+        { Authorization: '' },
+      ];
+      for (const api of service.replicas) {
+        for (const headers of wrong) {
+          const answer = await create(api, headers as Record<string, string>);
+          expect([answer.status, answer.body, answer.headers['www-authenticate']]).toEqual([401, REFUSED, 'Bearer']);
+        }
+      }
+    });
+
+    test.each(creating)('%s works with each of the keys, on every replica', async (_, create) => {
+      for (const api of service.replicas) {
+        for (const key of KEYS) expect([200, 201]).toContain((await create(api, bearer(key))).status);
+      }
+    });
+
+    // What is given back may come a moment after the answer.
+    test('what is refused is not charged', async () => {
+      for (let i = 0; i < 10; i++) {
+        const answer = await service.api.upload('x'.repeat(QUOTA / 4), uploadHeaders(tokens()));
+        expect(answer.status).toBe(401);
+      }
+      const { status } = await service.api.upload('x'.repeat(QUOTA / 4), {
+        ...uploadHeaders(tokens()),
+        ...bearer(KEYS[0] ?? ''),
+      });
+      expect(status).toBe(200);
+    });
+
+    test('nothing else asks for one: who has a link or an owner token needs no key', async () => {
+      const { api } = service;
+      const owner = tokens();
+      const sent = await api.upload('a payload', { ...uploadHeaders(owner), ...bearer(KEYS[1] ?? '') });
+      const id = String(sent.body.id);
+      expect((await api.setMeta(id, owner.ownerToken)).status).toBe(200);
+      expect((await api.info(id)).status).toBe(200);
+      expect((await api.download(id, owner.authToken)).status).toBe(200);
+      expect((await api.deleteUpload(id, owner.ownerToken)).status).toBe(200);
+      const note = noteBody();
+      const noted = await call('POST', `${api.baseUrl}/api/note`, { json: note, headers: bearer(KEYS[1] ?? '') });
+      expect((await api.view(String(noted.body.id), note.authToken)).status).toBe(200);
+      const payload = Buffer.alloc(2_000);
+      const begun = await new PartsApi(api).begin(uploadHeaders(owner, { ...LENGTHS, ...bearer(KEYS[1] ?? '') }));
+      const part = await new PartsApi(api).put(String(begun.body.id), 1, owner.ownerToken, payload);
+      expect(part.status).toBe(200);
+    });
+
+    test('clients are told, and the reference says it of what creates alone', async () => {
+      expect(await configOf(service)).toMatchObject({ createGuard: 'key' });
+      const { body } = await call('GET', `${service.api.baseUrl}/api/openapi.json`);
+      const { paths } = body as {
+        paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+      };
+      const guarded = Object.entries(paths).flatMap(([path, operations]) =>
+        Object.entries(operations)
+          .filter(([, { responses }]) => responses['401']?.description === REFUSED.error)
+          .map(([method]) => `${method.toUpperCase()} ${path}`),
+      );
+      expect(guarded).toEqual(expect.arrayContaining(Object.keys(CREATING)));
+      expect(guarded.filter((name) => name.includes('{'))).toEqual([]);
+    });
+
+    test('no key is in a log', () => {
+      const logs = service.running.processes.map(({ output }) => output()).join('');
+      expect(logs).toContain('/api/upload');
+      expect(KEYS.filter((key) => logs.includes(key) || logs.includes(hashOf(key)))).toEqual([]);
+    });
+  },
+  { CREATE_GUARD: 'key', CREATE_KEYS: KEYS.map(hashOf).join(','), UPLOAD_QUOTA_BYTES: String(QUOTA) },
+);
+
+describeEachShape('a service that asks for none', (service) => {
+  test.each(creating)('%s takes no notice of a key', async (_, create) => {
+    expect([200, 201]).toContain((await create(service.api, {})).status);
+    expect([200, 201]).toContain((await create(service.api, bearer('mfk_whatever'))).status);
+  });
+
+  test('clients hear nothing of it', async () => {
+    expect(await configOf(service)).not.toHaveProperty('createGuard');
+  });
+});

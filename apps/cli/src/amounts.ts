@@ -42,6 +42,17 @@ export function plural(count: number, name: string): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
 
+const SIZE = /^(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|tb)?$/i;
+const SIZE_UNITS = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
+
+/** `1500000`, `1.5MB`, `2 GB` in bytes, powers of 1,000. */
+export function parseBytes(text: string): number {
+  const [, number, unit = 'b'] = SIZE.exec(text.trim()) ?? [];
+  const bytes = Math.floor(Number(number) * SIZE_UNITS[unit.toLowerCase() as keyof typeof SIZE_UNITS]); // the pattern lets these through only
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw new CliError('usage', `"${text}" is not a size: write 500MB, 2GB or bytes`);
+}
+
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
 /** `1.5 MB`: powers of 1,000. */

@@ -29,8 +29,8 @@ function configPath(env: Env): string {
   return env.MAYFLY_CONFIG || join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'mayfly', 'config.json');
 }
 
-/** Where owner secrets are kept, and unfinished uploads. */
-export function dataFolder(env: Env, name: 'owned' | 'unfinished'): string {
+/** Where owner secrets are kept, unfinished uploads, and requests. */
+export function dataFolder(env: Env, name: 'owned' | 'unfinished' | 'requests'): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'mayfly', name);
 }
 

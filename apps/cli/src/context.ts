@@ -1,7 +1,9 @@
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
+import type { FileRequests } from '@mayfly/client/requests';
 import type { Config } from './config.ts';
 import { CliError } from './exit-codes.ts';
+import type { KeptRequests } from './own-request.ts';
 import type { OwnedItems } from './owned.ts';
 import type { Terminal } from './terminal.ts';
 import type { UnfinishedSends } from './unfinished.ts';
@@ -13,6 +15,7 @@ export type Context = {
   terminal: Terminal;
   owned: OwnedItems;
   unfinished: UnfinishedSends;
+  requests: KeptRequests;
   signal: AbortSignal;
   /** Throws `aborted` when the signal does. */
   sleep: (ms: number) => Promise<void>;
@@ -43,6 +46,12 @@ export function openClient(terminal: Terminal, baseUrl: string): MayflyClient {
     terminal.say('Warning: this address is not HTTPS, so others on the network can use up or delete what is sent.');
   }
   return client;
+}
+
+/** Loaded when a command needs it: it brings HPKE. */
+export async function openRequests(baseUrl: string): Promise<FileRequests> {
+  const { FileRequests } = await import('@mayfly/client/requests');
+  return new FileRequests({ baseUrl, transport: nodeTransport() });
 }
 
 export function isOnThisMachine(baseUrl: string): boolean {

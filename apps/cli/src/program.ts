@@ -1,11 +1,14 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { collect as collectDrops } from './commands/collect.ts';
 import { remove } from './commands/delete.ts';
+import { drop } from './commands/drop.ts';
 import { get } from './commands/get.ts';
 import { info } from './commands/info.ts';
 import { list } from './commands/list.ts';
 import { NOTE_TYPES, note } from './commands/note.ts';
 import { notify } from './commands/notify.ts';
 import { close, extend, status } from './commands/own.ts';
+import { request } from './commands/request.ts';
 import { resume } from './commands/resume.ts';
 import { send } from './commands/send.ts';
 import { COMPLETION_HELP, completion, SHELLS, type Shell } from './completion.ts';
@@ -95,6 +98,33 @@ export function buildProgram(version: string, open: () => Promise<Context>): Com
     .option(...passwordFile)
     .option(...allowPbkdf2)
     .action(async (link, options) => get(await open(), link, options));
+  command('request', 'ask for files: print a link to give away, and one to keep that opens what is sent')
+    .argument('<title>', 'what you ask for, as senders see it')
+    .option(...server)
+    .option('--text <text>', 'more that senders should know')
+    .option('--expires <time>', 'how long files can be sent: 1d, 7d (default: 7d)')
+    .option('--drops <count>', 'how often something can be sent (default: 10)', readCount)
+    .option(
+      '--max-size <size>',
+      'of everything together, encrypted: 500MB, 2GB (default: as much as the service takes)',
+    )
+    .option('--drop-expires <time>', 'how long you can fetch each drop (default: 7d)')
+    .option('--downloads <count>', 'how often you can fetch each drop (default: 10)', readCount)
+    .option('--notify <url>', 'have this https:// address called whenever something is sent')
+    .option(...qr)
+    .action(async (title, options) => request(await open(), title, options));
+  command('drop', 'send files to whoever has asked for them with this link')
+    .argument('<link>')
+    .argument('<file...>')
+    .option(...parallel)
+    .option('--resume', 'continue with the same files if they were interrupted')
+    .option('--no-resume', 'send them anew, and do not ask')
+    .action(async (link, files, options) => drop(await open(), link, files, options));
+  command('collect', 'download and decrypt what others have sent for a request')
+    .argument('<link-or-id>', 'the link to keep')
+    .option('-o, --output <folder>', 'where each drop gets a folder of its own (default: here)')
+    .option('--watch', 'wait for more, until the request is full or over')
+    .action(async (linkOrId, options) => collectDrops(await open(), linkOrId, options));
   command('info', 'show what a link leads to; uses nothing up')
     .argument('<link>')
     .option('--password', 'ask for the password, to see the names as well')

@@ -14,6 +14,8 @@ export type UnfinishedSend = {
   name: string;
   expireSec: number;
   maxUses: number;
+  /** Of the request that it is for. */
+  dropLink?: string | undefined;
   upload: UnfinishedUpload;
 };
 
@@ -31,14 +33,14 @@ export async function listUnfinished(unfinished: UnfinishedSends): Promise<Unfin
   return all.filter((one) => !isOver(one));
 }
 
-/** The latest one of the very same files, by name, size and time, to the same service. */
+/** The latest one of the very same files, by name, size and time, to the same service and for the same request, or for none. */
 export async function findUnfinished(
   unfinished: UnfinishedSends,
-  server: string,
-  files: Source[],
+  { server, files, dropLink }: { server: string; files: Source[]; dropLink?: string | undefined },
 ): Promise<UnfinishedSend | undefined> {
   const sources = withUniqueNames(files);
-  const isSame = ({ upload }: UnfinishedSend) =>
+  const isSame = ({ upload, ...send }: UnfinishedSend) =>
+    send.dropLink === dropLink &&
     addressOf(upload.baseUrl) === addressOf(server) &&
     upload.files.length === sources.length &&
     upload.files.every(({ name, size, lastModified }, index) => {

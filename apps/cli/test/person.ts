@@ -7,6 +7,7 @@ import { FakePartsService } from '@mayfly/testing/fake-parts-service';
 import { freshFolder } from '@mayfly/testing/stores';
 import { CommanderError } from 'commander';
 import { describeFailure, exitCode, USAGE } from '../src/exit-codes.ts';
+import { keptRequests } from '../src/own-request.ts';
 import { ownedItems } from '../src/owned.ts';
 import { buildProgram } from '../src/program.ts';
 import type { Streams, Terminal } from '../src/terminal.ts';
@@ -71,6 +72,7 @@ export async function openDesk() {
       terminal,
       owned,
       unfinished,
+      requests: keptRequests(join(folder, 'mayfly/requests')),
       signal,
       sleep: wait,
     }));

@@ -1,6 +1,6 @@
 import { fromBase64 } from './bytes.ts';
 import { MayflyError } from './errors.ts';
-import { bytes, flag, id, type Reader, record, text, time } from './fields.ts';
+import { bytes, flag, id, optional, type Reader, record, text, time } from './fields.ts';
 import type { Suite } from './hpke.ts';
 import { type Address, formatLink } from './link.ts';
 import { openSecret, type RequestKeys } from './request-keys.ts';
@@ -8,8 +8,8 @@ import { openSecret, type RequestKeys } from './request-keys.ts';
 /** An upload that somebody has dropped into a file request. */
 export type Drop = {
   uploadId: string;
-  /** ISO 8601. */
-  at: string;
+  /** ISO 8601, to the minute; absent where the service keeps no times. */
+  at?: string;
   /** Encrypted. */
   bytes: number;
   /** False when the upload is used up, has expired or was deleted. */
@@ -21,7 +21,14 @@ export type Drop = {
 /** Contract: GET /api/request/<id>/drops. */
 export type StoredDrop = Omit<Drop, 'link'> & { enc: string; sealed: string };
 
-const readDrop = record<StoredDrop>({ uploadId: id, enc: text, sealed: text, bytes, at: time, available: flag });
+const readDrop = record<StoredDrop>({
+  uploadId: id,
+  enc: text,
+  sealed: text,
+  bytes,
+  at: optional(time),
+  available: flag,
+});
 
 export const readDrops: Reader<StoredDrop[]> = (value) => {
   if (!Array.isArray(value)) throw new MayflyError('bad-answer');

@@ -1,7 +1,8 @@
+import { readRefusal } from './answer-body.ts';
 import { call, callJson } from './api.ts';
 import { type Bytes, equal, fromBase64, toBase64 } from './bytes.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
-import { MayflyError } from './errors.ts';
+import { type ErrorCode, MayflyError } from './errors.ts';
 import { bytes, count, limit, orNull, record, text, time } from './fields.ts';
 import { type Greeting, openGreeting, type StoredGreeting } from './greeting.ts';
 import { openSuite } from './hpke.ts';
@@ -10,6 +11,7 @@ import { ownerToken } from './protection.ts';
 import { deriveRequestKeys, hashKey, PUBLIC_KEY_BYTES, sealSecret } from './request-keys.ts';
 import { parseRequestLink, type RequestLink } from './request-link.ts';
 import { Retries, type RetryOptions } from './retries.ts';
+import type { TransportAnswer } from './transport.ts';
 
 /** A file request whose key is the one that its link names. */
 export type OpenedRequest = Partial<Greeting> & {
@@ -69,10 +71,28 @@ async function namedKey(link: RequestLink): Promise<Bytes> {
   return (await deriveRequestKeys(await openSuite(), link.seed)).keyHash;
 }
 
+const NONE_LEFT = 'This request has got everything that it asked for';
+const NO_ROOM = 'The request has not enough room left for it';
+
 /** Before anything is sent: throws `used-up` when no drop is left, `too-large` when so many bytes, encrypted, do not fit. */
 export function checkRoom({ dropsLeft, bytesLeft }: Pick<OpenedRequest, 'dropsLeft' | 'bytesLeft'>, sizeBytes: number) {
-  if (dropsLeft === 0) throw new MayflyError('used-up', { message: 'This request has got as much as it asked for' });
-  if (sizeBytes > bytesLeft) throw new MayflyError('too-large', { message: 'There is not enough room left for it' });
+  if (dropsLeft === 0) throw new MayflyError('used-up', { message: NONE_LEFT });
+  if (sizeBytes > bytesLeft) throw new MayflyError('too-large', { message: NO_ROOM });
+}
+
+const GONE = 410;
+
+/** Why a request takes nothing, by its sentence; that its time is over, or that of the upload, otherwise. */
+const REASONS = new Map<unknown, [ErrorCode, string]>([
+  ['Request is full', ['used-up', NONE_LEFT]],
+  ['Request has not enough room left', ['too-large', NO_ROOM]],
+  ['Request has expired', ['expired', 'The time of this request is over']],
+]);
+
+async function noRoom(answer: TransportAnswer): Promise<MayflyError> {
+  const { error } = ((await readRefusal(answer)) ?? {}) as { error?: unknown };
+  const [code, message] = REASONS.get(error) ?? [];
+  return new MayflyError(code ?? 'expired', { status: GONE, ...(message && { message }) });
 }
 
 /**
@@ -92,11 +112,14 @@ export async function drop(
   const headers = { 'X-Owner-Token': await ownerToken(ownerSecret) };
   const { transport } = context;
   const url = `${link.baseUrl}/api/request/${link.id}/drop`;
-  const send = () => call(transport, url, { method: 'POST', headers, body, signal });
+  const send = async () => {
+    const answer = await call(transport, url, { method: 'POST', headers, body, signal, expected: GONE });
+    if (answer.status === GONE) throw await noRoom(answer);
+  };
   try {
     await new Retries({ clock: context.clock, ...retryOptions }).run(send, signal);
   } catch (error) {
-    const isRefused = error instanceof MayflyError && (error.status === 404 || error.status === 410);
+    const isRefused = error instanceof MayflyError && (error.status === 404 || error.status === GONE);
     // Best effort: it expires in any case.
     if (isRefused)
       await call(transport, `${link.baseUrl}/api/upload/${uploadId}`, { method: 'DELETE', headers }).catch(() => {});

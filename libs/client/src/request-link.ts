@@ -1,5 +1,6 @@
 import { type Bytes, fromBase64url, toBase64url } from './bytes.ts';
 import { MayflyError } from './errors.ts';
+import type { Reader } from './fields.ts';
 import { SECRET_BYTES } from './keys.ts';
 import { type Address, LINK_ID, splitAddress } from './link.ts';
 
@@ -27,6 +28,17 @@ export function parseRequestLink(text: string): RequestLink {
   if (LINK_ID.test(id) && seed) return { baseUrl, id, role: 'keep', seed };
   throw new MayflyError('damaged-link');
 }
+
+/** The address of a request in an answer, without what follows it. Throws `bad-answer`. */
+export const requestAddress: Reader<Address> = (value) => {
+  try {
+    const { baseUrl, id } = splitAddress(String(value), PATH);
+    if (LINK_ID.test(id)) return { baseUrl, id };
+  } catch {
+    // told below
+  }
+  throw new MayflyError('bad-answer');
+};
 
 function decode(hash: string): string {
   try {

@@ -8,9 +8,10 @@ import { bytes, count, id, limit, oneOf, optional, orNull, record, text, time } 
 import { type Greeting, openGreeting, type StoredGreeting, sealGreeting } from './greeting.ts';
 import { openSuite } from './hpke.ts';
 import { SECRET_BYTES } from './keys.ts';
+import type { Address } from './link.ts';
 import type { Hooks } from './owned.ts';
 import { deriveRequestKeys, type RequestKeys } from './request-keys.ts';
-import { formatRequestLink, parseRequestLink, type RequestLink } from './request-link.ts';
+import { formatRequestLink, parseRequestLink, type RequestLink, requestAddress } from './request-link.ts';
 
 export type NewRequest = Greeting &
   RequestOptions & {
@@ -57,7 +58,11 @@ export type RequestStatus = Partial<Greeting> & {
   drops: Drop[];
 };
 
-const readCreated = record<{ id: string; expiresAt: string }>({ id, expiresAt: time });
+const readCreated = record<{ id: string; url: Address; expiresAt: string }>({
+  id,
+  url: requestAddress,
+  expiresAt: time,
+});
 
 /** Contract: POST /api/request. */
 export async function createRequest(context: Context, { signal, ...request }: NewRequest): Promise<CreatedRequest> {
@@ -67,10 +72,11 @@ export async function createRequest(context: Context, { signal, ...request }: Ne
   const greeting = await sealGreeting(keyHash, { title, text });
   const body = JSON.stringify({ publicKey: toBase64(publicKey), ownerToken, ...limits, ...greeting });
   const { transport, baseUrl } = context;
-  const url = `${baseUrl}/api/request`;
-  const { id, expiresAt } = await callJson(transport, url, { method: 'POST', body, read: readCreated, signal });
-  const dropLink = formatRequestLink({ baseUrl, id, role: 'drop', keyHash });
-  return { id, expiresAt, dropLink, keepLink: formatRequestLink({ baseUrl, id, role: 'keep', seed }) };
+  const ask = { method: 'POST', body, read: readCreated, signal } as const;
+  // The service knows its public address, which may not be the one that is used here.
+  const { id, url: address, expiresAt } = await callJson(transport, `${baseUrl}/api/request`, ask);
+  const dropLink = formatRequestLink({ ...address, role: 'drop', keyHash });
+  return { id, expiresAt, dropLink, keepLink: formatRequestLink({ ...address, role: 'keep', seed }) };
 }
 
 type Stored = Omit<RequestStatus, 'id' | 'title' | 'text' | 'dropLink' | 'drops'> &

@@ -34,11 +34,11 @@ export async function continueSend(
 export async function chooseUnfinished(
   { terminal, unfinished, signal }: Context,
   client: MayflyClient,
-  { server, files }: { server: string; files: Source[] },
+  wanted: { server: string; files: Source[]; dropLink?: string },
   said: Said,
 ): Promise<UnfinishedSend | undefined> {
   if (said.resume === false || said.parts === false) return undefined;
-  const found = await findUnfinished(unfinished, server, files);
+  const found = await findUnfinished(unfinished, wanted);
   if (!found) return undefined;
   if ((said.password || said.passwordFile) && !(await hasPassword(found.upload))) {
     terminal.say('An upload of the same files stopped, but it has no password; they are sent anew.');

@@ -20,9 +20,19 @@ type Options = GetOptions & { output: string };
 /** A link, and what speaks to its service. */
 type Asked = { context: Context; client: MayflyClient; link: Link; options: Options };
 
-/** Downloads the files of an upload, or goes on with what the same command has left beside its target. */
+/** Downloads the files of an upload and prints where they are. */
 export async function getUpload(context: Context, client: MayflyClient, link: Link, options: Options) {
   if (options.output === STDOUT) return writeToStdout(context, client, link, options);
+  const { terminal } = context;
+  const saved = await saveUpload(context, client, link, options);
+  if (options.json) return terminal.print(jsonLine({ kind: 'upload', id: link.id, files: saved }));
+  for (const { path } of saved) terminal.print(`${path}\n`);
+}
+
+type Saved = { path: string; size: number }[];
+
+/** Downloads them, or goes on with what the same command has left beside its target. */
+export async function saveUpload(context: Context, client: MayflyClient, link: Link, options: Options): Promise<Saved> {
   const asked = { context, client, link, options };
   const { folder: parent } = await readPlace(options.output);
   const sayHeld = () => context.terminal.say('Another mayfly get receives this here; this is a download of its own.');
@@ -32,7 +42,7 @@ export async function getUpload(context: Context, client: MayflyClient, link: Li
   if (found && unplaced) {
     const saved = await placeAll(found, { indexes: whole, paths: unplaced, mayReplace: options.force ?? false });
     await found.remove();
-    return print(asked, saved);
+    return saved;
   }
   const begin = found && kept ? await beginKept(asked, found, kept) : await beginAnew(context, client, link, options);
   const { metadata, lease } = begin;
@@ -43,13 +53,13 @@ export async function getUpload(context: Context, client: MayflyClient, link: Li
   const wanted = { indexes, paths, mayReplace: await askToReplace(context, existing, options) };
   if (lease) {
     await using partial = found ?? (await createPartialFolder(folder, link.id));
-    return print(asked, await receive(asked, { ...begin, lease }, partial, wanted));
+    return await receive(asked, { ...begin, lease }, partial, wanted);
   }
   using progress = showProgress(context.terminal.stderr, 'Receiving');
   const how = { signal: context.signal, ...tellTrouble(context.terminal, progress) };
   const saved = await saveFiles(await client.download(begin.link, how), folder, wanted);
   progress.wipe();
-  print(asked, saved);
+  return saved;
 }
 
 async function beginKept(asked: Asked, folder: PartialFolder, kept: Kept): Promise<Begin> {
@@ -93,10 +103,4 @@ async function beginOver({ context, client, link, options }: Asked, folder: Part
       cause: error,
     });
   }
-}
-
-function print({ context, link, options }: Asked, saved: { path: string; size: number }[]) {
-  const { terminal } = context;
-  if (options.json) return terminal.print(jsonLine({ kind: 'upload', id: link.id, files: saved }));
-  for (const { path } of saved) terminal.print(`${path}\n`);
 }

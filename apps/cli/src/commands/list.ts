@@ -4,6 +4,7 @@ import { type CommonOptions, type Context, openClient } from '../context.ts';
 import { jsonLine } from '../json-line.ts';
 import type { Owned } from '../owned.ts';
 import { printableName } from '../printable.ts';
+import { listRequests } from './list-requests.ts';
 
 export type ListOptions = CommonOptions & { prune?: boolean };
 
@@ -14,22 +15,24 @@ type Listed = Owned & { status: Status; usage?: Usage };
 const AT_ONCE = 4;
 
 /** What was sent from here, with what the service says of each now. */
-export async function list({ terminal, owned, signal }: Context, options: ListOptions) {
+export async function list(context: Context, options: ListOptions) {
+  const { terminal, owned, signal } = context;
   const items = await owned.list();
   const listed = await mapAtOnce(items, (item) => askStatus(item, openClient(terminal, item.server), signal));
   const isOver = ({ status }: Listed) => status !== 'open' && status !== 'unknown';
   if (options.prune) for (const item of listed.filter(isOver)) await owned.forget(item.id);
   const shown = options.prune ? listed.filter((item) => !isOver(item)) : listed;
+  const requests = await listRequests(context, { prune: options.prune ?? false });
   if (options.json) {
     const facts = shown.map(({ ownerSecret: _, usage, ...item }) => ({ ...item, ...usage }));
-    return terminal.print(jsonLine(facts));
+    return terminal.print(jsonLine([...facts, ...requests.map(({ facts }) => facts)]));
   }
-  if (shown.length === 0) return terminal.say('Nothing sent from here is left.');
-  const rows = shown.map((item) => [item.id, describeStatus(item), printableName(item.name)]);
-  const width = Math.max(...rows.map(([, status = '']) => status.length));
-  for (const [index, [id, status = '', name]] of rows.entries()) {
-    terminal.print(`${id}  ${status.padEnd(width)}  ${name}\n`);
-    const link = shown[index]?.link;
+  if (shown.length + requests.length === 0) return terminal.say('Nothing sent from here is left.');
+  const sent = shown.map((item) => ({ ...item, status: describeStatus(item) }));
+  const rows = [...sent, ...requests];
+  const width = Math.max(...rows.map(({ status }) => status.length));
+  for (const { id, status, name, link } of rows) {
+    terminal.print(`${id}  ${status.padEnd(width)}  ${printableName(name)}\n`);
     if (link) terminal.print(`  ${link}\n`);
   }
 }

@@ -52,7 +52,7 @@ export function checkOffered({ notices }: ServiceConfig, url: string | undefined
   }
 }
 
-export function describeWebhook(kind: Kind, { url, secret, key }: Webhook): string {
-  const use = kind === 'note' ? 'view' : 'download';
+export function describeWebhook(kind: Kind | 'request', { url, secret, key }: Webhook): string {
+  const use = { upload: 'download', note: 'view', request: 'drop' }[kind];
   return `Every ${use} is told to ${url}\n  key in each request: ${key}\n  signed with: ${secret} (Standard Webhooks)`;
 }

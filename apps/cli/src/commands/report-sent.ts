@@ -3,6 +3,7 @@ import type { Context, SendingOptions } from '../context.ts';
 import { showProgress } from '../progress.ts';
 import { tellTrouble } from '../tell-trouble.ts';
 import type { UnfinishedSend } from '../unfinished.ts';
+import { deliver } from './deliver.ts';
 import { reportCreated } from './report-created.ts';
 
 /** Sends while a line shows how far it is. When that fails, says how to go on with what is kept, which is forgotten once it is of no use. */
@@ -39,13 +40,20 @@ export async function whileSending(
   }
 }
 
-/** As for everything that is sent; its time has begun now. */
+/** As for everything that is sent; its time has begun now. What is for a request goes to whoever asked. */
 export async function reportSent(
   context: Context,
   created: Created,
-  { server, name, expireSec, maxUses }: Pick<UnfinishedSend, 'server' | 'name' | 'expireSec' | 'maxUses'>,
+  {
+    server,
+    name,
+    expireSec,
+    maxUses,
+    dropLink,
+  }: Pick<UnfinishedSend, 'server' | 'name' | 'expireSec' | 'maxUses' | 'dropLink'>,
   options: SendingOptions & { isAnnounced?: boolean },
 ) {
   const expiresAt = new Date(Date.now() + expireSec * 1000).toISOString();
+  if (dropLink) return deliver(context, created, { server, name, expiresAt, dropLink }, options);
   await reportCreated(context, { ...created, server, name, expiresAt, maxUses }, options);
 }

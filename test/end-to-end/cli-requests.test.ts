@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { MayflyClient } from '@mayfly/client';
+import { FileRequests, parseRequestLink } from '@mayfly/client/requests';
+import { freshFolder } from '@mayfly/testing/stores';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call } from '../support/api.ts';
+import { describeEachShape } from '../support/each-shape.ts';
+import { type CliOptions, runCli } from '../support/mayfly-cli.ts';
+
+describeEachShape('file requests on the command line', (service) => {
+  let folder: Awaited<ReturnType<typeof freshFolder>>;
+  beforeAll(async () => {
+    folder = await freshFolder();
+  });
+  afterAll(() => folder[Symbol.asyncDispose]());
+
+  const inFolder = (...names: string[]) => join(folder.path, ...names);
+  const cli = (args: string[], options: Partial<CliOptions> = {}) =>
+    runCli(args, {
+      cwd: folder.path,
+      ...options,
+      env: { MAYFLY_SERVER: service.running.baseUrl, ...options.env },
+    });
+  const ok = async (args: string[], options: Partial<CliOptions> = {}) => {
+    const result = await cli(args, options);
+    expect(result.err, args.join(' ')).not.toContain('mayfly:');
+    expect(result.code).toBe(0);
+    return result;
+  };
+  type Asked = { id: string; dropLink: string; keepLink: string };
+  const asked = async (...args: string[]): Promise<Asked> =>
+    JSON.parse((await ok(['request', 'Documents', '--json', ...args])).out);
+  const dropsOf = async ({ keepLink }: Asked) => new FileRequests({ baseUrl: service.running.baseUrl }).list(keepLink);
+
+  test('whoever asks gets two links, and collects what others send with one of them', async () => {
+    const { out, err } = await ok(['request', 'Documents for Anna', '--text', 'Passport, please', '--expires', '1d']);
+    const [dropLink = '', keepLink = ''] = out.split('\n');
+    expect([parseRequestLink(dropLink).role, parseRequestLink(keepLink).role]).toEqual(['drop', 'keep']);
+    expect(err).toMatch(
+      /Give this link away\. It takes up to 10 drops.*\nKeep this link.* if you lose it, nobody can:/s,
+    );
+    expect(err).not.toContain('Warning');
+    const [one, other] = [randomBytes(100_000), randomBytes(10)];
+    await writeFile(inFolder('passport.pdf'), one);
+    await writeFile(inFolder('contract.pdf'), other);
+
+    const sent = await ok(['drop', dropLink, 'passport.pdf']);
+    expect(sent.out).toBe('');
+    expect(sent.err).toMatch(/^Somebody asks for: Documents for Anna\nPassport, please\n10 drops left, .*\n/);
+    expect(sent.err).toMatch(/Delivered\. To take it back: mayfly delete \S{36}\n$/);
+    await ok(['drop', dropLink, 'passport.pdf', 'contract.pdf']);
+
+    const got = await ok(['collect', keepLink, '-o', 'collected']);
+    const folders = await readdir(inFolder('collected'));
+    expect(folders).toHaveLength(2);
+    expect(got.out.trim().split('\n')).toHaveLength(3);
+    for (const path of got.out.trim().split('\n')) {
+      const expected = path.endsWith('passport.pdf') ? one : other;
+      expect(expected.equals(await readFile(inFolder(path))), path).toBe(true);
+    }
+    // What is there is not downloaded a second time.
+    expect((await ok(['collect', keepLink, '-o', 'collected'])).out).toBe('');
+  });
+
+  test('a swapped key is refused before a file is looked at, and nothing is sent', async () => {
+    const { dropLink, keepLink, id } = await asked();
+    const other = parseRequestLink((await asked()).dropLink);
+    if (other.role !== 'drop') throw new Error('it is the link to give away');
+    const { publicKey } = (await call('GET', `${service.running.baseUrl}/api/request/${other.id}`)).body;
+    const requests: string[] = [];
+    const server = createServer(async (request, response) => {
+      requests.push(`${request.method} ${request.url}`);
+      const answer = await fetch(`${service.running.baseUrl}${request.url}`);
+      response.end(JSON.stringify({ ...((await answer.json()) as object), publicKey }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    if (typeof address !== 'object' || !address) throw new Error('it listens');
+    const lying = dropLink.replace(service.running.baseUrl, `http://127.0.0.1:${address.port}`);
+    try {
+      const { code, err } = await cli(['drop', lying, 'no-such-file']);
+      expect([code, err]).toEqual([10, expect.stringContaining('another key than this link names')]);
+      expect(requests).toEqual([`GET /api/request/${id}`]);
+      expect((await dropsOf({ id, dropLink, keepLink })).drops).toEqual([]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  test('what does not fit is refused before it is sent, and what does not fit any more leaves nothing behind', async () => {
+    const request = await asked('--drops', '1', '--max-size', '1kB');
+    await writeFile(inFolder('large'), randomBytes(2000));
+    await writeFile(inFolder('small'), randomBytes(100));
+    const large = await cli(['drop', request.dropLink, 'large', '--json']);
+    expect([large.code, large.err]).toEqual([8, expect.stringContaining('"code":"too-large"')]);
+    const requests = new FileRequests({ baseUrl: service.running.baseUrl });
+    const before = await requests.open(request.dropLink);
+    expect(JSON.parse((await ok(['drop', request.dropLink, 'small', '--json'])).out)).toMatchObject({
+      kind: 'drop',
+      requestId: request.id,
+    });
+    const full = await cli(['drop', request.dropLink, 'small']);
+    expect([full.code, full.err]).toEqual([5, expect.stringContaining('got everything that it asked for')]);
+    // One that was uploaded while the last place was taken.
+    const client = new MayflyClient({ baseUrl: service.running.baseUrl });
+    const file = { name: 'late', size: 3, stream: () => new Blob(['abc']).stream() };
+    const { dropExpireSec: expireSec, dropMaxDownloads: maxDownloads } = before;
+    const late = await client.uploadFiles([file], { expireSec, maxDownloads });
+    await expect(requests.drop(before, late)).rejects.toMatchObject({ code: 'used-up' });
+    await expect(client.getInfo(late.link)).rejects.toMatchObject({ code: 'not-found' });
+    expect((await dropsOf(request)).drops).toHaveLength(1);
+  });
+
+  test('the same drop again is one drop, and a sender may take it back', async () => {
+    const request = await asked();
+    const requests = new FileRequests({ baseUrl: service.running.baseUrl });
+    const opened = await requests.open(request.dropLink);
+    await writeFile(inFolder('taken'), 'abc');
+    const { id } = JSON.parse((await ok(['drop', request.dropLink, 'taken', '--json'])).out) as { id: string };
+    const [first] = (await dropsOf(request)).drops;
+    expect(first).toMatchObject({ uploadId: id, available: true });
+    const owned = JSON.parse(await readFile(inFolder('.local/share/mayfly/owned', `${id}.json`), 'utf8'));
+    await requests.drop(opened, { kind: 'upload', id, link: first?.link ?? '', ownerSecret: owned.ownerSecret });
+    expect(await dropsOf(request)).toMatchObject({ dropsLeft: 9, drops: [{ uploadId: id }] });
+    await ok(['delete', id]);
+    const { code, err } = await cli(['collect', request.keepLink, '-o', 'taken-back']);
+    expect([code, err]).toEqual([4, expect.stringContaining('It has expired, was used up or deleted')]);
+  });
+
+  test('links are told apart, and a request can be deleted', async () => {
+    const { dropLink, keepLink } = await asked();
+    expect(await cli(['drop', keepLink, 'x'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('not for senders'),
+    });
+    expect(await cli(['collect', dropLink])).toMatchObject({ code: 13 });
+    expect(await cli(['get', dropLink])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('mayfly drop LINK FILE'),
+    });
+    expect(await cli(['delete', dropLink])).toMatchObject({ code: 13 });
+    await ok(['delete', keepLink]);
+    expect(await cli(['drop', dropLink, 'x'])).toMatchObject({ code: 3 });
+    expect(await cli(['collect', keepLink])).toMatchObject({ code: 3 });
+  });
+
+  test('requests are in mayfly list only where links are kept', async () => {
+    const config = inFolder('keep.json');
+    await writeFile(config, JSON.stringify({ keepLinks: true }));
+    const env = { MAYFLY_CONFIG: config, XDG_DATA_HOME: inFolder('kept') };
+    await ok(['request', 'Not kept'], { env: { XDG_DATA_HOME: inFolder('kept') } });
+    const { id, keepLink } = JSON.parse((await ok(['request', 'Kept', '--json'], { env })).out) as Asked;
+    const { out } = await ok(['list'], { env });
+    expect(out).toMatch(
+      new RegExp(`^${id}  0 of 10 drops, for \\d+ \\S+  Kept\n  ${keepLink.replace(/[?#.]/g, '.')}\n$`),
+    );
+    expect(JSON.parse((await ok(['list', '--json'], { env })).out)).toMatchObject([
+      { kind: 'request', id, link: keepLink, status: 'open', maxDrops: 10, drops: [] },
+    ]);
+    await ok(['delete', id], { env });
+    expect((await ok(['list'], { env })).out).toBe('');
+  });
+});

@@ -16,16 +16,28 @@ export async function portableSuite(): Promise<Suite> {
   return new CipherSuite(portable, KDF_HKDF_SHA256, AEAD_AES_256_GCM);
 }
 
-/** WICG, Modern Algorithms in the Web Cryptography API. */
-type Supports = { supports?: (operation: string, algorithm: string) => boolean };
-
-function hasKem(): boolean {
-  return (globalThis.SubtleCrypto as Supports | undefined)?.supports?.('generateKey', 'MLKEM768-X25519') ?? false;
+/** Whether all that requests need is there. Chromium 156 says of this KEM that it is supported, and derives no keys from a seed. */
+async function works(suite: Suite): Promise<boolean> {
+  try {
+    const { privateKey, publicKey } = await suite.DeriveKeyPair(new Uint8Array(32), false);
+    const known = await suite.DeserializePublicKey(await suite.SerializePublicKey(publicKey));
+    const { encapsulatedSecret, ciphertext } = await suite.Seal(known, new Uint8Array(1));
+    await suite.Open({ privateKey, publicKey }, encapsulatedSecret, ciphertext);
+    return true;
+  } catch {
+    return false; // one of the steps is not there
+  }
 }
+
+let suite: Promise<Suite> | undefined;
 
 /** Throws `insecure-context`. */
 export async function openSuite(): Promise<Suite> {
   // Browsers hide WebCrypto from pages that came over plain HTTP.
   if (!crypto.subtle) throw new MayflyError('insecure-context');
-  return hasKem() ? nativeSuite() : portableSuite();
+  suite ??= works(nativeSuite()).then((isNative) => (isNative ? nativeSuite() : portableSuite()));
+  suite.catch(() => {
+    suite = undefined; // its code did not come
+  });
+  return suite;
 }

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { askForFiles, dropFiles, openList } from './asking.ts';
 import { describeWeb } from './describe-web.ts';
 import { problemsOfLooks, tooWide } from './looks.ts';
 import { chooseFiles, PROMISE, protect, shownLink } from './sending.ts';
@@ -59,6 +60,32 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     await page.getByText('beach at dusk.jpg').waitFor();
     await page.getByText('Link and key separately').click();
     await check(page, 'send-done');
+  });
+
+  test('asking for files, from the form to what has arrived', async () => {
+    await using watched = await web.open();
+    const { page } = watched;
+    await page.goto(`${web.baseUrl}/request`);
+    await page.getByLabel('Number of deliveries').waitFor();
+    await check(page, 'ask');
+    const { dropLink, keepLink } = await askForFiles(page, web.baseUrl, 'Your tax papers', { text: 'All of 2025.' });
+    await check(page, 'ask-done');
+    await page.goto(keepLink);
+    await page.getByText('Nothing has arrived yet.').waitFor();
+    await check(page, 'collect-empty');
+    await page.goto('about:blank');
+    await page.goto(dropLink);
+    await page.getByRole('heading', { name: 'Your tax papers' }).waitFor();
+    await check(page, 'request');
+    await dropFiles(page, [file('payslip.pdf', 180_000), file('rent.txt', 2_000)]);
+    await check(page, 'request-sent');
+    await page.goto('about:blank');
+    await page.goto(keepLink);
+    await page.getByText('One delivery has arrived').waitFor();
+    await check(page, 'collect');
+    await openList(page, web.baseUrl);
+    await page.getByText('9 of 10').waitFor();
+    await check(page, 'uploads-request');
   });
 
   test('sending a note', async () => {

@@ -32,6 +32,19 @@ test('the first page loads less than 60 kB of scripts, its worker included', () 
   expect(bytes).toBeLessThan(60_000);
 });
 
+test('file requests, with all that they encrypt with, are less than 30 kB more', () => {
+  const scripts = globSync('assets/*.js', { cwd: folder });
+  const isOf = (path: string) => /^assets\/(ask|request|request-tasks|portable-kem)-[\w-]{8}\.js$/.test(path);
+  expect(scripts.filter(isOf)).toHaveLength(4);
+  const all = new Set(scripts.filter(isOf).flatMap((path) => [...withImports(path)]));
+  const shared = new Set(scripts.filter((path) => !all.has(path)).flatMap((path) => [...withImports(path)]));
+  const own = [...all].filter((path) => !shared.has(path));
+  const bytes = own.reduce((sum, path) => sum + gzipped(path), 0);
+  console.log(`web app: file requests are ${own.length} scripts of ${bytes} bytes gzipped`);
+  expect(bytes).toBeGreaterThan(15_000); // else they were not found
+  expect(bytes).toBeLessThan(30_000);
+});
+
 test('it is built for people, although a test runner has asked for it', () => {
   const all = globSync('assets/*.js', { cwd: folder }).map((path) => read(path).toString());
   expect(all.filter((text) => text.includes('__svelte_meta'))).toEqual([]);

@@ -1,5 +1,6 @@
 import { type ErrorCode, type MayflyClient, MayflyError, type OwnStatus } from '@mayfly/client';
-import type { SentItem } from './sent-item.ts';
+import type { RequestStatus } from '@mayfly/client/requests';
+import { isContent, keepLinkOf, type SentItem } from './sent-item.ts';
 
 /** When it was used, where the service tells its owner. */
 type Uses = Pick<OwnStatus, 'usedAt' | 'wholeCount'>;
@@ -32,7 +33,7 @@ export function askAgainAfterMs(statuses: Iterable<Status>, now = Date.now()): n
 
 type Options = { signal?: AbortSignal | undefined };
 /** `isOwner`: whether the service tells owners more than everybody. */
-type AskOptions = Options & { isOwner?: boolean };
+type AskOptions = Options & { isOwner?: boolean; listDrops?: (keepLink: string) => Promise<RequestStatus> };
 type Asks = Pick<MayflyClient, 'getUsage'> & Partial<Pick<MayflyClient, 'getOwnStatus'>>;
 
 export function toStatus({ state, usedCount, maxUses, expiresAt, usedAt, wholeCount }: OwnStatus): Status {
@@ -40,15 +41,34 @@ export function toStatus({ state, usedCount, maxUses, expiresAt, usedAt, wholeCo
   return state === 'available' ? { state, usedCount, maxUses, expiresAt, uses } : { state, usedCount, maxUses, uses };
 }
 
+/** What was sent to a file request can be opened for a while after its end. */
+function toRequestStatus(found: RequestStatus | undefined): Status {
+  if (!found) return { state: 'unknown', code: 'invalid-request' };
+  const { state, dropsLeft, maxDrops, drops, dropExpireSec, expiresAt } = found;
+  const counts = { usedCount: maxDrops - dropsLeft, maxUses: maxDrops };
+  if (state !== 'expired') return { state: 'available', ...counts, expiresAt };
+  const ends = drops
+    .filter(({ available }) => available)
+    .map(({ at = expiresAt }) => Date.parse(at) + dropExpireSec * 1000);
+  if (ends.length === 0) return { state, ...counts };
+  return {
+    state: 'available',
+    usedCount: maxDrops,
+    maxUses: maxDrops,
+    expiresAt: new Date(Math.max(...ends)).toISOString(),
+  };
+}
+
 /** Asks the service; spends nothing, and sends nothing but the id, and the owner token to a service that tells owners more. */
 export async function readStatus(
   client: Asks,
   service: string,
   item: SentItem,
-  { isOwner = false, ...options }: AskOptions,
+  { isOwner = false, listDrops, ...options }: AskOptions,
 ): Promise<Status> {
   if (item.service !== service) return { state: 'elsewhere' };
   try {
+    if (!isContent(item)) return toRequestStatus(await listDrops?.(keepLinkOf(item)));
     const { ownerSecret } = item;
     if (isOwner && client.getOwnStatus) return toStatus(await client.getOwnStatus(item, { ...options, ownerSecret }));
     return { state: 'available', ...(await client.getUsage(item, options)) };

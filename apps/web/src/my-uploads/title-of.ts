@@ -4,8 +4,9 @@ import type { SentItem } from './sent-item.ts';
 
 const NAMED_FILES = 3;
 
-/** What a row is called: the first names of an upload and how many more it has, or the kind of a note. */
-export function titleOf({ files = [], contentType }: SentItem): { title: string; others: number } {
+/** What a row is called: the first names of an upload and how many more it has, the kind of a note, or what was asked for. */
+export function titleOf({ files = [], contentType, title: asked }: SentItem): { title: string; others: number } {
+  if (asked !== undefined) return { title: asked, others: 0 };
   if (contentType) return { title: t.send.noteTypes[contentType], others: 0 };
   const names = files.slice(0, NAMED_FILES).map(({ name }) => visibleName(name));
   return { title: names.join(', '), others: files.length - names.length };

@@ -8,7 +8,7 @@ import { enterForm, enterLink, stepOf } from './history-steps.ts';
 type Chosen = Omit<Sent, 'created' | 'expiresAt'> & { expireSec: number };
 
 /** What the page is sending, and what came of it. */
-class Transfer {
+export class Transfer {
   step = $state<'choose' | 'busy' | 'done'>('choose');
   event = $state.raw<TaskEvent>();
   trouble = $state.raw<Extract<TaskEvent, { kind: 'trouble' | 'retrying' }>>();

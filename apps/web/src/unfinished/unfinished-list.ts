@@ -11,6 +11,8 @@ export type Unfinished = {
   hasPassword: boolean;
   /** Whether its link may be in somebody's hands. */
   isAnnounced?: boolean;
+  /** The link of the file request that it answers, which has the page where it goes on. */
+  request?: string | undefined;
 };
 
 const DATABASE = { name: 'mayfly-unfinished', store: 'uploads' };

@@ -1,26 +1,30 @@
 import type { Hooks, NewTerms } from '@mayfly/client';
 import { exportItems, importItems } from '../my-uploads/list-file.ts';
-import type { SentItem } from '../my-uploads/sent-item.ts';
+import { isContent, keepLinkOf, type SentContent, type SentItem } from '../my-uploads/sent-item.ts';
 import { readStatus, toStatus } from '../my-uploads/status.ts';
 import type { Task } from './task.ts';
+
+/** Its code is loaded where there is one in the list. */
+const requestsOf = async (task: Task) => (await import('./request-tasks.ts')).requestsOf(task);
 
 export type StatusArguments = { item: SentItem; service: string; isOwner: boolean };
 
 /** What the service knows about something that was sent. Spends nothing. */
-export function status({ item, service, isOwner }: StatusArguments, { client, signal }: Task) {
-  return readStatus(client, service, item, { signal, isOwner });
+export function status({ item, service, isOwner }: StatusArguments, task: Task) {
+  const { client, signal } = task;
+  const listDrops = async (link: string) => (await requestsOf(task)).list(link, { signal });
+  return readStatus(client, service, item, { signal, isOwner, listDrops });
 }
 
 /** Gives what was sent another end, or another number of uses. */
-export async function setTerms({ item, terms }: { item: SentItem; terms: NewTerms }, { client, signal }: Task) {
+export async function setTerms({ item, terms }: { item: SentContent; terms: NewTerms }, { client, signal }: Task) {
   return toStatus(await client.setTerms(item, { ownerSecret: item.ownerSecret, signal }, terms));
 }
 
 /** Has somebody told of uses; without hooks nobody any more. */
-export async function setHooks(
-  { item, hooks }: { item: SentItem; hooks: Hooks | undefined },
-  { client, signal }: Task,
-) {
+export async function setHooks({ item, hooks }: { item: SentItem; hooks: Hooks | undefined }, task: Task) {
+  const { client, signal } = task;
+  if (!isContent(item)) return (await requestsOf(task)).setHooks(keepLinkOf(item), hooks, { signal });
   await client.setHooks(item, { ownerSecret: item.ownerSecret, signal }, hooks);
 }
 

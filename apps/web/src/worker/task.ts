@@ -1,9 +1,11 @@
-import type { Created, MayflyClient } from '@mayfly/client';
+import type { ClientOptions, Created, MayflyClient } from '@mayfly/client';
 import type { KeptDownload } from '../saving/kept-downloads.ts';
 
 /** What a task has besides its arguments. Events are for the page that asked. */
 export type Task = {
   client: MayflyClient;
+  /** What it was made with, for what is loaded later. */
+  options: ClientOptions;
   signal: AbortSignal;
   report(event: TaskEvent): void;
   /** Resolves when the page wants the failed step tried again. */

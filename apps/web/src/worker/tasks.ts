@@ -33,6 +33,12 @@ export const tasks = {
   setTerms: later(async () => (await import('./list-tasks.ts')).setTerms),
   setHooks: later(async () => (await import('./list-tasks.ts')).setHooks),
   exportList: later(async () => (await import('./list-tasks.ts')).exportList),
+  createRequest: later(async () => (await import('./request-tasks.ts')).createRequest),
+  openRequest: later(async () => (await import('./request-tasks.ts')).openRequest),
+  drop: later(async () => (await import('./request-tasks.ts')).drop),
+  resumeDrop: later(async () => (await import('./request-tasks.ts')).resumeDrop),
+  listDrops: later(async () => (await import('./request-tasks.ts')).listDrops),
+  deleteRequest: later(async () => (await import('./request-tasks.ts')).deleteRequest),
   importList: later(async () => (await import('./list-tasks.ts')).importList),
 };
 

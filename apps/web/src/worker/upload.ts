@@ -25,13 +25,18 @@ export type UploadArguments = {
   sealedMetadata: boolean | undefined;
   /** Whether its link is wanted before it is sent; it is then sent in parts, whatever its size. */
   isAnnounced: boolean;
+  /** Link of the file request that it answers. */
+  request?: string | undefined;
 };
 
 /**
  * Encrypts and sends: in parts what is larger than one, where the service takes them, and then keeps what it takes to resume
  * it. Otherwise what was encrypted is kept until the service has it, so a failed step alone is repeated.
  */
-export async function upload({ files, isAnnounced, ...options }: UploadArguments, task: Task): Promise<Created> {
+export async function upload(
+  { files, isAnnounced, request, ...options }: UploadArguments,
+  task: Task,
+): Promise<Created> {
   const { client, signal, report } = task;
   const totalBytes = files.reduce((sum, { file }) => sum + file.size, 0);
   let begun: UnfinishedUpload | undefined;
@@ -51,7 +56,7 @@ export async function upload({ files, isAnnounced, ...options }: UploadArguments
     const { expireSec, maxDownloads, password } = options;
     const chosen = files.map(({ name, handle }) => ({ name, handle }));
     const hasPassword = password !== undefined;
-    isKept = await keep({ upload: unfinished, chosen, expireSec, maxDownloads, hasPassword, isAnnounced });
+    isKept = await keep({ upload: unfinished, chosen, expireSec, maxDownloads, hasPassword, isAnnounced, request });
     report({ kind: 'begun', id: unfinished.id });
   }
   const onAnnounced = (created: Created) => report({ kind: 'announced', created });

@@ -33,10 +33,11 @@ async function run({ id, start, args, baseUrl }: Extract<ToWorker, { start: unkn
       call.again = resolve;
       signal.addEventListener('abort', () => reject(new MayflyError('aborted')), { once: true });
     });
-  const client = new MayflyClient({ baseUrl, transport: retryingTransport({ report, again }) });
+  const options = { baseUrl, transport: retryingTransport({ report, again }) };
+  const client = new MayflyClient(options);
   try {
     const task = tasks[start] as (args: unknown, task: Task) => Promise<unknown>; // the page's types fit the name
-    scope.postMessage({ id, result: await task(args, { client, signal, report, again }) });
+    scope.postMessage({ id, result: await task(args, { client, options, signal, report, again }) });
   } catch (error) {
     scope.postMessage(describe(id, error));
   } finally {

@@ -1,0 +1,260 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { askForFiles, dropFiles, openList, refuseStorage } from './asking.ts';
+import { describeWeb } from './describe-web.ts';
+import { chooseFiles, PROMISE } from './sending.ts';
+
+const file = (name: string, content: string | Buffer = name) => ({ name, buffer: Buffer.from(content) });
+const idOf = (link: string) => new URL(link).pathname.split('/').at(-1) ?? '';
+
+describeWeb(
+  'asking for files',
+  { shapes: ['all', 'split'], settings: { REQUEST_EXPIRE_OPTIONS_SEC: '10,3600,86400,604800' } },
+  (web) => {
+    const ask = (page: Page, title: string, choices = {}) => askForFiles(page, web.baseUrl, title, choices);
+
+    test('a link is made and given away; what others send through it is found and opened by whoever asked', async () => {
+      await using asker = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+      await asker.page.goto(web.baseUrl);
+      await asker.page.getByRole('link', { name: 'Ask for files' }).click();
+      const links = await ask(asker.page, 'Your tax papers', { text: 'All of 2025, please.' });
+      await asker.page.getByRole('button', { name: 'Copy link' }).click();
+      await asker.page.getByRole('button', { name: 'Copied' }).waitFor();
+      expect(await asker.page.evaluate(() => navigator.clipboard.readText())).toBe(links.dropLink);
+
+      await using sender = await web.open();
+      await sender.page.goto(links.dropLink);
+      await sender.page.getByRole('heading', { name: 'Your tax papers' }).waitFor();
+      await sender.page.getByText('All of 2025, please.').waitFor();
+      await sender.page.getByText('10 deliveries').waitFor();
+      await dropFiles(sender.page, [file('payslip.txt', 'a thousand'), file('rent.txt', 'five hundred')]);
+      await sender.page.getByRole('button', { name: 'Send more' }).click();
+      await sender.page.getByText('9 deliveries').waitFor();
+
+      await asker.page.getByRole('link', { name: 'See what has arrived' }).click();
+      await asker.page.getByText('One delivery has arrived').waitFor();
+      await dropFiles(sender.page, [file('second.txt')]);
+      // Without anything being done here.
+      await asker.page.getByText('2 deliveries have arrived').waitFor();
+      await asker.page.getByRole('listitem').first().getByRole('link', { name: 'Open' }).click();
+      await asker.page.getByRole('heading', { name: 'Somebody sent you 2 files' }).waitFor();
+      await asker.page.getByText('payslip.txt').waitFor();
+
+      // The service sees neither what is asked for nor what opens it.
+      const secrets = ['tax papers', links.dropLink, links.keepLink].map((one) => one.split('#').at(-1) ?? '');
+      for (const secret of secrets) {
+        const seen = [...asker.requests, ...sender.requests].filter((request) => request.includes(secret));
+        expect(seen).toEqual([]);
+      }
+    });
+
+    test('what is opened is what was sent', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      const { dropLink, keepLink } = await ask(page, 'A letter');
+      await page.goto(dropLink);
+      await dropFiles(page, [file('letter.txt', 'Dear reader')]);
+      await page.goto(keepLink);
+      await page.evaluate(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
+      await page.getByRole('link', { name: 'Open' }).click();
+      await page.evaluate(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download' }).click(),
+      ]);
+      expect(await readFile(await download.path(), 'utf8')).toBe('Dear reader');
+    });
+
+    test('a link whose key was swapped is refused before a file can be chosen', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      const { dropLink } = await ask(page, 'Swapped');
+      const other = await ask(page, 'Another');
+      await page.route(`**/api/request/${idOf(dropLink)}`, async (route) => {
+        const [mine, stranger] = await Promise.all(
+          [dropLink, other.dropLink].map(async (link) =>
+            (await fetch(`${web.baseUrl}/api/request/${idOf(link)}`)).json(),
+          ),
+        );
+        await route.fulfill({ json: { ...mine, publicKey: stranger.publicKey } });
+      });
+      await page.goto(dropLink);
+      await page.getByRole('heading', { name: 'This link cannot be trusted' }).waitFor();
+      expect(await page.locator('input[type=file]').count()).toBe(0);
+      expect(watched.requests.filter((request) => request.includes('/api/upload'))).toEqual([]);
+    });
+
+    test('what does not fit is said before it is sent', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      const { dropLink } = await ask(page, 'Little', { size: '10 MB' });
+      await page.goto(dropLink);
+      await page.getByRole('heading', { name: 'Little' }).waitFor();
+      await chooseFiles(page, [file('large.bin', Buffer.alloc(10_000_001))]);
+      await page.getByRole('alert').filter({ hasText: 'at most 10 MB can be sent' }).waitFor();
+      await page.getByRole('button', { name: 'Encrypt and send' }).click();
+      await page.getByRole('button', { name: 'Remove large.bin' }).click();
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+      await dropFiles(page, [file('small.txt')]);
+      expect(watched.requests.filter((request) => request.startsWith('POST') && /\/drop$/m.test(request))).toHaveLength(
+        1,
+      );
+    });
+
+    test('a request that is full says so, and takes nothing that was on its way; so does one that is gone', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      const { dropLink, keepLink } = await ask(page, 'One only', { deliveries: '1 delivery' });
+      await using late = await web.open();
+      await late.page.goto(dropLink);
+      await chooseFiles(late.page, [file('late.txt')]);
+      let proceed = () => {};
+      const held = new Promise<void>((resolve) => {
+        proceed = resolve;
+      });
+      await late.page.route('**/drop', async (route) => {
+        await held;
+        await route.continue();
+      });
+      await late.page.getByRole('button', { name: 'Encrypt and send' }).click();
+      await late.page.getByRole('heading', { name: 'Sending' }).waitFor();
+      await page.goto(dropLink);
+      await dropFiles(page, [file('first.txt')]);
+      proceed();
+      await late.page.locator('[data-problem=refused]').waitFor();
+      await late.page.getByRole('heading', { name: 'This request is full' }).waitFor();
+      await page.goto(keepLink);
+      await page.locator('[data-state=full]').waitFor();
+      expect(await page.locator('[data-drops] li').count()).toBe(1);
+
+      await page.getByRole('button', { name: 'Delete the request' }).click();
+      await page.getByRole('button', { name: 'Yes, delete' }).click();
+      await page.getByText('The request has been deleted.').waitFor();
+      await openList(page, web.baseUrl);
+      await page.getByText('One only').waitFor({ state: 'detached' });
+      await late.page.goto('about:blank');
+      await late.page.goto(dropLink);
+      await late.page.locator('[data-problem=gone]').waitFor();
+      await page.goto(`${web.baseUrl}/r/${idOf(dropLink)}#nonsense`);
+      await page.locator('[data-problem=invalid-link]').waitFor();
+    });
+
+    test('a request that has ended takes nothing any more, and still shows what it has got', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      const { dropLink, keepLink } = await ask(page, 'Hurry', { time: '10 seconds' });
+      await page.goto(dropLink);
+      await dropFiles(page, [file('in-time.txt')]);
+      await expect
+        .poll(
+          async () => {
+            await page.goto('about:blank');
+            await page.goto(dropLink);
+            return page.locator('[data-problem=ended], h1').first().getAttribute('data-problem');
+          },
+          { timeout: 60_000, interval: 2_000 },
+        )
+        .toBe('ended');
+      await page.goto(keepLink);
+      await page.locator('[data-state=expired]').waitFor();
+      await page.getByRole('link', { name: 'Open' }).waitFor();
+    });
+
+    test('My uploads holds it: its links, how much room is left, and its end', async () => {
+      await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
+      const { page } = watched;
+      const { dropLink, keepLink } = await ask(page, 'Holiday pictures', { deliveries: '5 deliveries' });
+      await page.goto(dropLink);
+      await dropFiles(page, [file('beach.jpg')]);
+      await openList(page, web.baseUrl);
+      const row = page.getByRole('listitem').filter({ hasText: 'Holiday pictures' });
+      await row.getByText('4 of 5').waitFor();
+      await row.getByRole('button', { name: 'Copy link' }).click();
+      await row.getByRole('button', { name: 'Copied' }).waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(dropLink);
+      expect(await row.getByRole('link', { name: 'Open' }).getAttribute('href')).toBe(keepLink);
+      // What was sent from here is listed as well: it is the sender's.
+      await page.getByRole('listitem').filter({ hasText: 'beach.jpg' }).waitFor();
+      await row.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete now' }).click();
+      await page.getByText('Deleted from the service and from this list.').waitFor();
+      await page.goto(keepLink);
+      await page.locator('[data-problem=gone]').waitFor();
+    });
+
+    test('where nothing is stored, the page says so, and is not left before the private link was copied', async () => {
+      await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] }, refuseStorage);
+      const { page } = watched;
+      let questions = 0;
+      page.on('dialog', async (dialog) => {
+        questions += 1;
+        await dialog.dismiss();
+      });
+      const { keepLink } = await ask(page, 'Kept nowhere');
+      await page.locator('[data-not-kept]').waitFor();
+      await page.getByRole('button', { name: 'Make another request' }).click();
+      await page.locator('[data-asked]').waitFor();
+      await page.close({ runBeforeUnload: true });
+      await expect.poll(() => questions).toBe(1);
+      await page.getByRole('button', { name: 'Copy private link' }).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(keepLink);
+      await page.getByRole('button', { name: 'Make another request' }).click();
+      await page.getByRole('heading', { name: 'Ask for files' }).waitFor();
+      expect(questions).toBe(1);
+    });
+
+    test('a request needs to say what for', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      await page.goto(`${web.baseUrl}/request`);
+      await page.getByLabel('Number of deliveries').waitFor();
+      await page.getByRole('button', { name: 'Make the links' }).click();
+      await page.getByRole('alert').filter({ hasText: 'Say what you need.' }).waitFor();
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+      await page.getByLabel('What do you need?').fill('x'.repeat(4_000));
+      await page.getByRole('button', { name: 'Make the links' }).click();
+      await page.getByRole('alert').filter({ hasText: 'This is too long.' }).waitFor();
+      expect(
+        watched.requests.filter((request) => request.includes('POST') && request.includes('/api/request')),
+      ).toEqual([]);
+    });
+
+    test('a delivery in parts that was interrupted goes on after a reload', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      const links = await ask(page, 'Something large');
+      await page.goto(links.dropLink);
+      const large = { ...file('large.bin', Buffer.alloc(20_000_000, 7)), mimeType: 'application/octet-stream' };
+      await chooseFiles(page, [large]);
+      // The second part is lost with its connection.
+      await page.route(/\/api\/parts\/[^/]+\/2$/, (route) => route.abort());
+      await page.getByRole('button', { name: 'Encrypt and send' }).click();
+      await page.getByText('Connection lost.').waitFor();
+      page.on('dialog', (dialog) => dialog.accept());
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await page.reload();
+      await page.getByRole('heading', { name: 'This upload was interrupted' }).waitFor();
+      await page.setInputFiles('[data-pick=again]', [large]);
+      await page.getByRole('heading', { name: 'Sent', exact: true }).waitFor();
+      await page.goto(links.keepLink);
+      await page.getByText('One delivery has arrived').waitFor();
+      await page.goto(web.baseUrl);
+      await page.getByRole('heading', { name: PROMISE }).waitFor();
+      expect(await page.locator('[data-unfinished]').count()).toBe(0);
+    });
+  },
+);
+
+describeWeb('a service without file requests', { shapes: ['all'], settings: { REQUESTS: 'no' } }, (web) => {
+  test('has no link to ask for files, and no page for it', async () => {
+    await using watched = await web.open();
+    const { page } = watched;
+    await page.goto(`${web.baseUrl}/request`);
+    await page.locator('[data-problem=missing-page]').waitFor();
+    await page.goto(web.baseUrl);
+    await page.getByText('Choose files').waitFor();
+    expect(await page.getByRole('link', { name: 'Ask for files' }).count()).toBe(0);
+  });
+});

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { untilTrue } from '@mayfly/testing/wire';
 import { expect, test } from 'vitest';
-import { type Answer, type Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
+import { type Answer, type Api, call, META, noteBody, token, unknownId, uploadHeaders } from '../support/api.ts';
 import { describeEachShape, type ShapeUnderTest } from '../support/each-shape.ts';
 import { PART, PartsApi } from '../support/parts.ts';
-import { requestBody } from '../support/requests.ts';
+import { RequestsApi, requestBody } from '../support/requests.ts';
 
 const KEYS = [`mfk_${token()}`, `mfk_${token()}`];
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
@@ -82,6 +83,53 @@ describeEachShape(
       expect(part.status).toBe(200);
     });
 
+    const ask = async (changes: Record<string, unknown> = {}) => {
+      const { baseUrl } = service.api;
+      const json = requestBody(changes);
+      const { body } = await call('POST', `${baseUrl}/api/request`, { json, headers: bearer(KEYS[0] ?? '') });
+      return String(body.id);
+    };
+    const takeSlot = (id: string, api = service.api) => call('POST', `${api.baseUrl}/api/request/${id}/slot`);
+    const slotOf = async (id: string) => ({ 'X-Request-Slot': String((await takeSlot(id)).body.slot) });
+
+    test.each(creating.filter(([name]) => name === 'POST /api/upload' || name === 'POST /api/parts'))(
+      'a slot of a request lets %s pass once, of many at the same moment on all replicas',
+      async (_, create) => {
+        const slot = await slotOf(await ask());
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, i) => create(service.replicas[i % service.replicas.length] as Api, slot)),
+        );
+        expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+        const refused = answers.filter(({ status }) => status >= 300);
+        for (const { status, body } of refused) expect([status, body]).toEqual([401, REFUSED]);
+      },
+    );
+
+    test('with it somebody without a key sends to a request, until it is full', async () => {
+      const id = await ask({ maxDrops: 1 });
+      const owner = tokens();
+      const sent = await service.api.upload('a payload', { ...uploadHeaders(owner), ...(await slotOf(id)) });
+      const upload = { id: String(sent.body.id), ownerToken: owner.ownerToken };
+      await service.api.setMeta(upload.id, upload.ownerToken, META);
+      expect((await new RequestsApi(service.api).drop(id, upload)).status).toBe(200);
+      const full = await takeSlot(id);
+      expect([full.status, full.body]).toEqual([410, { error: 'Request is full' }]);
+    });
+
+    test('a slot lets nothing but uploads pass, and is not spent by anything else', async () => {
+      const slot = await slotOf(await ask());
+      for (const name of ['POST /api/note', 'POST /api/request'])
+        expect((await CREATING[name]?.(service.api, slot))?.status).toBe(401);
+      expect((await CREATING['POST /api/upload']?.(service.api, slot))?.status).toBe(200);
+    });
+
+    test('there is no slot of a request that is not there, or is over', async () => {
+      expect((await takeSlot(unknownId)).status).toBe(404);
+      const id = await ask({ expireSec: 1 });
+      await untilTrue(async () => (await takeSlot(id)).status === 410);
+      expect((await takeSlot(id)).body).toEqual({ error: 'Request has expired' });
+    });
+
     test('clients are told, and the reference says it of what creates alone', async () => {
       expect(await configOf(service)).toMatchObject({ createGuard: 'key' });
       const { body } = await call('GET', `${service.api.baseUrl}/api/openapi.json`);
@@ -103,13 +151,24 @@ describeEachShape(
       expect(KEYS.filter((key) => logs.includes(key) || logs.includes(hashOf(key)))).toEqual([]);
     });
   },
-  { CREATE_GUARD: 'key', CREATE_KEYS: KEYS.map(hashOf).join(','), UPLOAD_QUOTA_BYTES: String(QUOTA) },
+  {
+    CREATE_GUARD: 'key',
+    CREATE_KEYS: KEYS.map(hashOf).join(','),
+    UPLOAD_QUOTA_BYTES: String(QUOTA),
+    REQUEST_EXPIRE_OPTIONS_SEC: '1,3600',
+  },
 );
 
 describeEachShape('a service that asks for none', (service) => {
   test.each(creating)('%s takes no notice of a key', async (_, create) => {
     expect([200, 201]).toContain((await create(service.api, {})).status);
     expect([200, 201]).toContain((await create(service.api, bearer('mfk_whatever'))).status);
+  });
+
+  test('there are no slots', async () => {
+    const { id } = await new RequestsApi(service.api).ask();
+    const { status, body } = await call('POST', `${service.api.baseUrl}/api/request/${id}/slot`);
+    expect([status, body]).toEqual([404, { error: 'Not Found' }]);
   });
 
   test('clients hear nothing of it', async () => {

@@ -55,6 +55,15 @@ export const requestSettings = {
   REQUEST_MAX_BYTES: bytes('20GiB', 'most bytes of all uploads of a request together, as they are stored'),
 };
 
+/** Whether everybody may create. Contract 16. */
+export const guardSettings = {
+  CREATE_GUARD: choice(
+    ['open', 'key'],
+    'open',
+    'who may create uploads, notes and requests: everybody, or who has a key',
+  ),
+};
+
 /** What uploads may take: of the disk of BLOB_DIR, and in all. Decision exact-ceilings. */
 export const storageSettings = {
   STORAGE_MIN_FREE_BYTES: optional(

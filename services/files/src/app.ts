@@ -27,6 +27,7 @@ import { drop } from './endpoints/requests/drop.ts';
 import { drops } from './endpoints/requests/drops.ts';
 import { endRequestHooks, requestHooks } from './endpoints/requests/hooks.ts';
 import { requestInfo } from './endpoints/requests/info.ts';
+import { slot } from './endpoints/requests/slot.ts';
 import { unlock } from './endpoints/unlock.ts';
 import { upload } from './endpoints/upload.ts';
 
@@ -43,6 +44,7 @@ export function buildFiles(given: Omit<FilesDeps, 'funnel' | 'requestFunnel'>): 
     ownUploads(scope, deps);
     if (deps.limits.REQUESTS === 'yes') {
       for (const endpoint of [createRequest, requestInfo, drop, drops, deleteRequest]) endpoint(scope, deps);
+      if (deps.limits.CREATE_GUARD === 'key') slot(scope, deps);
       if (noticeKinds(deps.limits)) for (const endpoint of [requestHooks, endRequestHooks]) endpoint(scope, deps);
     }
     const parts = partLimits(deps.limits);

@@ -2,7 +2,7 @@ import type { App } from '@mayfly/shared/app';
 import type { Config } from '@mayfly/shared/config';
 import type { BodyBudget } from '@mayfly/shared/json-bodies';
 import type { Logger } from '@mayfly/shared/logger';
-import type { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { guardSettings, ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import type { Funnel } from '@mayfly/shared/telemetry/funnel';
 import type { BlobStore } from '@mayfly/store/blobs';
 import type { DownloadLeases } from '@mayfly/store/download-leases';
@@ -20,7 +20,8 @@ export type FilesDeps = {
   owned: OwnedItems;
   requests: FileRequests;
   blobs: BlobStore;
-  limits: Config<typeof uploadSettings & typeof ownerSettings & typeof requestSettings>;
+  limits: Config<typeof uploadSettings & typeof ownerSettings & typeof requestSettings> &
+    Partial<Config<typeof guardSettings>>;
   logger: Logger;
   /** What the JSON bodies of this process may take. */
   bodies?: BodyBudget;

@@ -32,7 +32,7 @@ declare module 'fastify' {
 
 /** The public application. It opens no body: requests of the contract go to their service as they come. */
 export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
-  const routes = routesWith(deps.limits);
+  const routes = routesWith(deps.limits, deps.createKeys !== undefined);
   const allowed = methodsOf(routes);
   const app = createApp({
     logger: deps.logger,
@@ -61,7 +61,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   });
   cors(app, deps.corsOrigins);
   limitRequests(app, requests, deps.limits);
-  guardCreation(app, deps);
+  guardCreation(app, deps, requests);
   countSessions(app, requests, deps);
   beFair(app, deps.settings, deps);
   describedEndpoints(app, (scope) => {
@@ -95,6 +95,7 @@ function handOver(
   // Internal headers are set here and nowhere else: what came from outside under such names is dropped.
   for (const name in request.raw.headers) if (name.startsWith('x-mayfly-')) delete request.raw.headers[name];
   request.raw.headers['x-request-id'] = request.id;
+  if (request.newSlot !== undefined) request.raw.headers['x-mayfly-slot'] = request.newSlot;
   request.raw.headers['x-mayfly-base-url'] = baseUrl?.replace(/\/+$/, '') ?? `${request.protocol}://${request.host}`;
   handTraceOn(request, request.raw.headers);
   const headers = reply.getHeaders();

@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
 import { HttpError } from '@mayfly/shared/errors';
 import type { App, GatewayDeps } from './deps.ts';
+import type { RequestLimits } from './limits/limits.ts';
+import { requestSlots } from './request-slots.ts';
 import { isCreating } from './routes.ts';
 import type { ApiDocument } from './upstream.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** A slot and when it ends, for the service to give or not. */
+    newSlot: string | undefined;
+  }
+}
 
 /** Long enough that nobody finds one: a key is compared by a plain hash. */
 const BEARER = /^Bearer +(mfk_[A-Za-z0-9_-]{22,512})$/i;
@@ -10,14 +19,25 @@ const BEARER = /^Bearer +(mfk_[A-Za-z0-9_-]{22,512})$/i;
 const keyNeeded = () => new HttpError(401, 'Creating needs a key', { headers: { 'www-authenticate': 'Bearer' } });
 
 /** Lets nobody create without a key, where the settings say so; nothing else changes. Decision keys-to-create. */
-export function guardCreation(app: App, { createKeys }: Pick<GatewayDeps, 'createKeys'>) {
+export function guardCreation(app: App, { createKeys, redis }: GatewayDeps, requests: RequestLimits) {
+  app.decorateRequest('newSlot', undefined);
   if (!createKeys) return;
-  app.addHook('onRequest', async ({ routeOptions, raw }) => {
-    const { route } = routeOptions.config;
+  const slots = requestSlots(redis, requests.sharedKey);
+  app.addHook('onRequest', async (request) => {
+    const { route } = request.routeOptions.config;
+    const { headers } = request.raw;
+    if (route?.isOfGuard) {
+      const { slot, endsAt } = await slots.make();
+      request.newSlot = `${slot} ${endsAt.toISOString()}`;
+    }
     if (!route || !isCreating(route)) return;
-    const key = BEARER.exec(raw.headers.authorization ?? '')?.[1];
-    delete raw.headers.authorization; // the services need not see it
-    if (!key || !createKeys.has(createHash('sha256').update(key).digest('hex'))) throw keyNeeded();
+    const { authorization = '', 'x-request-slot': slot } = headers;
+    delete headers.authorization; // the services need not see them
+    delete headers['x-request-slot'];
+    const key = BEARER.exec(authorization)?.[1];
+    if (key && createKeys.has(createHash('sha256').update(key).digest('hex'))) return;
+    const isUpload = route.payload === 'request' || route.announcedBytes !== undefined;
+    if (!isUpload || typeof slot !== 'string' || !(await slots.spend(slot))) throw keyNeeded();
   });
 }
 

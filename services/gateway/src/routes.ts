@@ -55,6 +55,8 @@ export type Route = Endpoint & {
   isOfRequests?: true;
   /** There only while somebody can be told of uses. */
   isOfNotices?: true;
+  /** There only while creating needs a key. */
+  isOfGuard?: true;
   /** It changes nothing, so that it may be asked twice. Decision nothing-sent-twice. */
   isRepeatable?: true;
 };
@@ -130,6 +132,7 @@ export const ROUTES: Route[] = [
   { method: 'GET', url: '/api/request/:id', service: 'files', isRepeatable: true, isOfRequests: true },
   { method: 'DELETE', url: '/api/request/:id', service: 'files', isGuarded: true, isOfRequests: true },
   { method: 'POST', url: '/api/request/:id/drop', service: 'files', isGuarded: true, isOfRequests: true },
+  { method: 'POST', url: '/api/request/:id/slot', service: 'files', isOfRequests: true, isOfGuard: true },
   { method: 'GET', url: '/api/request/:id/drops', service: 'files', isGuarded: true, isOfRequests: true },
   {
     method: 'POST',
@@ -164,12 +167,13 @@ export const largestBody = ({ body }: Route, limits: BodyLimits) => body?.larges
 export const isCreating = ({ method, url }: Endpoint) => method === 'POST' && !url.includes(':');
 
 /** Those that there are with these settings. */
-export const routesWith = (limits: BodyLimits) =>
+export const routesWith = (limits: BodyLimits, needsKey: boolean) =>
   ROUTES.filter(
-    ({ isOfParts, isOfLeases, isOfOwners, isOfRequests, isOfNotices }) =>
+    ({ isOfParts, isOfLeases, isOfOwners, isOfRequests, isOfGuard, isOfNotices }) =>
       !(isOfParts && !partLimits(limits)) &&
       !(isOfLeases && limits.DOWNLOAD_LEASE_SEC === 0) &&
       !(isOfOwners && limits.OWNER_CONTROL === 'no') &&
+      !(isOfGuard && !needsKey) &&
       !(isOfRequests && limits.REQUESTS === 'no') &&
       !(isOfNotices && !noticeKinds(limits)),
   );

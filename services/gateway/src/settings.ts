@@ -16,6 +16,7 @@ import {
   adminSettings,
   bodySettings,
   drainSettings,
+  guardSettings,
   httpSettings,
   noteSettings,
   ownerSettings,
@@ -61,12 +62,7 @@ export const sealSettings = {
 };
 
 /** Decision keys-to-create. */
-const guardSettings = {
-  CREATE_GUARD: choice(
-    ['open', 'key'],
-    'open',
-    'who may create uploads, notes and requests: everybody, or who has a key',
-  ),
+const keySettings = {
   CREATE_KEYS: optional(hashes(undefined, 'the keys that may create while CREATE_GUARD=key, each by its hash')),
 };
 
@@ -83,6 +79,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...requestSettings,
   ...sealSettings,
   ...guardSettings,
+  ...keySettings,
   ...redisSettings,
   ...adminSettings,
   ...telemetrySettings,

@@ -6,7 +6,7 @@ import { type Admission, type Demands, type Limits, UNTIL_MIDNIGHT } from './adm
 import { Attempts } from './attempts.ts';
 import { clientOf, networksOf } from './keys/client-address.ts';
 import { dailyNames, dateOf, daySecondsLeft, msToMidnight, nameFrom, ofDay } from './keys/daily-names.ts';
-import { pseudonym, sharedKeys } from './keys/shared-keys.ts';
+import { pseudonym, type SharedKeys, sharedKeys } from './keys/shared-keys.ts';
 import { MemoryAdmission } from './memory-admission.ts';
 import { breaker } from './redis/breaker.ts';
 import { RedisAdmission } from './redis/redis-admission.ts';
@@ -46,6 +46,8 @@ export type RequestLimits = {
   limits: Limits;
   admit(request: Request): Promise<Ticket>;
   keyOf(address: string): Promise<string>;
+  /** A random key that all replicas have under this name, for so many seconds. */
+  sharedKey: SharedKeys['get'];
   /** Bytes that the client was charged for, and that are not stored after all. */
   credit(address: string, bytes: number): Promise<void>;
 };
@@ -98,6 +100,7 @@ export function requestLimits(options: {
 
   return {
     limits,
+    sharedKey: keys.get,
     async keyOf(address) {
       const naming = await namingAt(now());
       return ofDay(nameFrom('mayfly:rate:', naming.pseudonymOf(clientOf(address))), naming.isSwitched);

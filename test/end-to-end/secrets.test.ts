@@ -1,4 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
+import { MayflyClient, parseLink } from '@mayfly/client';
+import { FileRequests } from '@mayfly/client/requests';
 import { query } from '@mayfly/testing/stores';
 import { expect, test } from 'vitest';
 import { META, PASSWORD_HEADERS, token } from '../support/api.ts';
@@ -86,6 +88,27 @@ function tests(service: ShapeUnderTest) {
       note.encryptedContent,
       '"remoteAddress"',
     ]) {
+      expect(logs).not.toContain(canary);
+    }
+  });
+
+  test('neither database nor logs hold anything that opens a drop, or what its request says', async () => {
+    const { baseUrl, databaseUrl, processes } = service.running;
+    const requests = new FileRequests({ baseUrl });
+    const limits = { maxDrops: 1, maxBytes: 100_000, dropExpireSec: 3600, dropMaxDownloads: 1, expireSec: 3600 };
+    const { id, dropLink, keepLink } = await requests.create({ title: 'A canary sings', ...limits });
+    const file = { name: 'canary.txt', size: 3, stream: () => new Blob(['abc']).stream() };
+    const upload = await new MayflyClient({ baseUrl }).uploadFiles([file], { expireSec: 3600, maxDownloads: 1 });
+    await requests.drop(await requests.open(dropLink), upload);
+    expect((await requests.list(keepLink)).drops).toMatchObject([{ uploadId: upload.id, link: upload.link }]);
+    const secret = Buffer.from((await parseLink(upload.link)).secret).toString('base64url');
+    const [keyHash = '', seed = ''] = [dropLink.split('#')[1], keepLink.split('#k')[1]];
+    const database = await everythingInTheDatabase(databaseUrl);
+    const logs = processes.map(({ output }) => output()).join('\n');
+    expect(database).toContain(id);
+    expect(logs).toContain('"route":"/api/request/:id/drop"');
+    for (const canary of [...[secret, seed, keyHash].flatMap(formsOf), 'A canary sings', 'canary.txt']) {
+      expect(database).not.toContain(canary);
       expect(logs).not.toContain(canary);
     }
   });

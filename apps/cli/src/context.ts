@@ -1,5 +1,5 @@
-import { MayflyClient } from '@mayfly/client';
-import { nodeTransport } from '@mayfly/client/node';
+import { MayflyClient, type Transport } from '@mayfly/client';
+import { nodeTransport, whenCreating } from '@mayfly/client/node';
 import type { FileRequests } from '@mayfly/client/requests';
 import type { Config } from './config.ts';
 import { CliError } from './exit-codes.ts';
@@ -40,8 +40,8 @@ export function chosenServer({ env, config }: Context, { server }: CommonOptions
 }
 
 /** A client of a service. Warns when tokens and the page of the link would go over the network in the open. */
-export function openClient(terminal: Terminal, baseUrl: string): MayflyClient {
-  const client = new MayflyClient({ baseUrl, transport: nodeTransport() });
+export function openClient(terminal: Terminal, baseUrl: string, transport = nodeTransport()): MayflyClient {
+  const client = new MayflyClient({ baseUrl, transport });
   if (new URL(baseUrl).protocol === 'http:' && !isOnThisMachine(baseUrl)) {
     terminal.say('Warning: this address is not HTTPS, so others on the network can use up or delete what is sent.');
   }
@@ -49,9 +49,15 @@ export function openClient(terminal: Terminal, baseUrl: string): MayflyClient {
 }
 
 /** Loaded when a command needs it: it brings HPKE. */
-export async function openRequests(baseUrl: string): Promise<FileRequests> {
+export async function openRequests(baseUrl: string, transport = nodeTransport()): Promise<FileRequests> {
   const { FileRequests } = await import('@mayfly/client/requests');
-  return new FileRequests({ baseUrl, transport: nodeTransport() });
+  return new FileRequests({ baseUrl, transport });
+}
+
+/** For the service that was chosen, and no other: where creating takes a key, it is MAYFLY_KEY. */
+export function creatingTransport({ env: { MAYFLY_KEY } }: Context): Transport {
+  const transport = nodeTransport();
+  return MAYFLY_KEY ? whenCreating(transport, async () => ({ Authorization: `Bearer ${MAYFLY_KEY}` })) : transport;
 }
 
 export function isOnThisMachine(baseUrl: string): boolean {

@@ -23,7 +23,7 @@ Examples:
   mayfly get 'https://mayfly.example/d/...#...' --only photos/first.jpg
 
 Passwords are asked for, or come from --password-file or MAYFLY_PASSWORD. The service is --server, MAYFLY_SERVER, or
-"server" in ~/.config/mayfly/config.json.
+"server" in ~/.config/mayfly/config.json. Where sending takes a key, it is MAYFLY_KEY.
 
 mayfly completion bash, zsh or fish prints what makes that shell complete commands and options.
 `;

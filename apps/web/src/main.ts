@@ -3,7 +3,6 @@ import App from './app.svelte';
 import { showBrand } from './brand.svelte.ts';
 import { takeSharesWhenInstalled } from './installed.ts';
 import { useBestLanguage } from './languages/index.ts';
-import { keepOfflinePage } from './offline/keep-page.ts';
 // In this order: of two rules that weigh the same, the later one holds.
 import './styles/base.css';
 import './styles/frame.css';
@@ -21,6 +20,6 @@ const target = document.getElementById('app');
 target?.replaceChildren(); // it said that nothing had started
 if (target) mount(App, { target });
 takeSharesWhenInstalled();
-keepOfflinePage();
+void import('./offline/keep-page.ts').then(({ keepOfflinePage }) => keepOfflinePage()).catch(() => {}); // then the browser has its own
 // What a page that has crashed, or was closed, has left of a download is not kept for longer than it can be continued.
 void import('./saving/leftovers.ts').then(({ clearLeftovers }) => clearLeftovers()).catch(() => {}); // then the next page does

@@ -5,6 +5,7 @@ import { fetchTransport } from './fetch-transport.ts';
 import { parseBaseUrl } from './link.ts';
 import type { Hooks } from './owned.ts';
 import type { RequestLink } from './request-link.ts';
+import { senderTransport } from './request-slot.ts';
 import {
   type CreatedRequest,
   createRequest,
@@ -14,6 +15,7 @@ import {
   type RequestStatus,
   setRequestHooks,
 } from './requests.ts';
+import type { Transport } from './transport.ts';
 
 export type { Drop } from './dropped.ts';
 export { checkRoom, type OpenedRequest } from './drops.ts';
@@ -37,6 +39,11 @@ export class FileRequests {
   /** What is asked for, and how much room is left. `tampered` when the service shows another key than the link names. */
   open(link: string | RequestLink, options: RequestOptions = {}): Promise<OpenedRequest> {
     return openRequest(this.#context, link, options);
+  }
+
+  /** What to make the client with that uploads for it: it needs no key where creating takes one. */
+  transportFor({ link }: OpenedRequest, { signal }: RequestOptions = {}): Promise<Transport> {
+    return senderTransport(this.#context, link, signal);
   }
 
   /**

@@ -30,11 +30,12 @@ export async function drop(context: Context, text: string, paths: string[], opti
     );
   }
   const [server, dropLink] = [link.baseUrl, formatRequestLink(link)];
-  const request = await (await openRequests(server)).open(link, { signal });
+  const requests = await openRequests(server);
+  const request = await requests.open(link, { signal });
   if (!options.json) terminal.say(describe(request));
   const files = await collectSources(paths, (path) => terminal.say(`Skipped, not a file: ${printableName(path)}`));
 
-  const client = openClient(terminal, server);
+  const client = openClient(terminal, server, await requests.transportFor(request, { signal }));
   const continued = await chooseUnfinished(context, client, { server, files, dropLink }, options);
   if (continued) return continueSend(context, client, continued, files, options);
   const config = await client.getConfig({ signal });

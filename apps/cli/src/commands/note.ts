@@ -1,7 +1,7 @@
 import { text as readText } from 'node:stream/consumers';
 import { MayflyError, type NoteContentType } from '@mayfly/client';
 import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
-import { type CommonOptions, type Context, chosenServer, openClient } from '../context.ts';
+import { type CommonOptions, type Context, chosenServer, creatingTransport, openClient } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
 import type { Terminal } from '../terminal.ts';
@@ -29,7 +29,7 @@ export async function note(context: Context, words: string | undefined, options:
   const server = chosenServer(context, options);
   if (options.notify !== undefined) checkAddress(options.notify);
   const text = await noteText(terminal, words, options.type);
-  const client = openClient(terminal, server);
+  const client = openClient(terminal, server, creatingTransport(context));
   const config = await client.getConfig({ signal });
   if (options.notify !== undefined) checkOffered(config, options.notify);
   const expires = options.expires ?? own.expires;

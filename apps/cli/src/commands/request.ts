@@ -10,7 +10,14 @@ import {
   parseDuration,
   plural,
 } from '../amounts.ts';
-import { type CommonOptions, type Context, chosenServer, openClient, openRequests } from '../context.ts';
+import {
+  type CommonOptions,
+  type Context,
+  chosenServer,
+  creatingTransport,
+  openClient,
+  openRequests,
+} from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { jsonLine } from '../json-line.ts';
 import { checkAddress, checkOffered, describeWebhook } from './notify.ts';
@@ -39,7 +46,7 @@ export async function request(context: Context, title: string, options: RequestO
   const limits = wantedLimits(config, options);
   if (options.notify !== undefined) checkOffered(config, options.notify);
   if (own.keepLinks) await requests.prepare();
-  const fileRequests = await openRequests(server);
+  const fileRequests = await openRequests(server, creatingTransport(context));
   const created = await fileRequests.create({ title, text: options.text, ...limits, signal });
   const { id, keepLink, expiresAt } = created;
   let isKept = false;

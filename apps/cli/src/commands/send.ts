@@ -12,7 +12,14 @@ import {
 } from '@mayfly/client';
 import { fileSpool } from '@mayfly/client/node';
 import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
-import { type Context, chosenServer, isOnThisMachine, openClient, type SendingOptions } from '../context.ts';
+import {
+  type Context,
+  chosenServer,
+  creatingTransport,
+  isOnThisMachine,
+  openClient,
+  type SendingOptions,
+} from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
 import { printableName } from '../printable.ts';
@@ -49,7 +56,7 @@ export async function send(context: Context, paths: string[], options: SendOptio
     : await collectSources(paths, (path) => terminal.say(`Skipped, not a file: ${printableName(path)}`), options.name);
 
   const server = chosenServer(context, options);
-  const client = openClient(terminal, server);
+  const client = openClient(terminal, server, creatingTransport(context));
   const continued = isStdin ? undefined : await chooseUnfinished(context, client, { server, files }, options);
   if (continued) return continueSend(context, client, continued, files, options);
   const config = await client.getConfig({ signal });

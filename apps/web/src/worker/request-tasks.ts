@@ -1,4 +1,4 @@
-import { type Created, type UnfinishedUpload, uploadSize } from '@mayfly/client';
+import { type Created, MayflyClient, type UnfinishedUpload, uploadSize } from '@mayfly/client';
 import { checkRoom, FileRequests, type NewRequest, type OpenedRequest } from '@mayfly/client/requests';
 import { reporting } from './reporting.ts';
 import type { Task } from './task.ts';
@@ -28,7 +28,9 @@ export async function drop({ link, ...options }: DropArguments, task: Task): Pro
   const sources = files.map((chosen) => sourceOf(chosen));
   checkRoom(opened, uploadSize(sources, { uploadParts }));
   const plain = { password: undefined, sealedMetadata: undefined, isAnnounced: false };
-  return deliver(opened, await upload({ ...options, ...plain, request: link }, task), task);
+  const transport = await requestsOf(task).transportFor(opened, { signal: task.signal });
+  const client = new MayflyClient({ ...task.options, transport });
+  return deliver(opened, await upload({ ...options, ...plain, request: link }, { ...task, client }), task);
 }
 
 type ResumeArguments = { link: string; upload: UnfinishedUpload; files: ChosenFile[] };

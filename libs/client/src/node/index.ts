@@ -1,3 +1,4 @@
+export { whenCreating } from '../creating-transport.ts';
 export { newWebhook } from '../new-webhook.ts';
 export { fileSource } from './file-source.ts';
 export { fileSpool } from './file-spool.ts';

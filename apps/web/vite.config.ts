@@ -11,6 +11,9 @@ const SERVICE_WORKERS: Record<string, string> = {
 /** Functions of @noble/post-quantum that make key encapsulations which nothing here uses, and are not marked as free of effects. */
 const NEEDLESS = ['QSF', 'createKitchenSink', 'ecdhKem'];
 
+/** Not of a service worker, which would load the page's code with what the two share. */
+const isOfPage = (id: string) => !/\/(?:service-worker|offline)\/|\?raw$|\/languages\/\w+\.json$/.test(id);
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [svelte(), texts()],
@@ -26,6 +29,8 @@ export default defineConfig({
       checks: { pluginTimings: false }, // a word about slow plugins is of no use to who builds it
       input: ['index.html', 'src/service-worker/service-worker.ts', 'src/offline/offline-worker.ts'],
       output: {
+        // What the first page loads is one file: on a slow link each further one costs more than what it holds.
+        codeSplitting: { groups: [{ name: 'first-page', tags: ['$initial'], test: isOfPage }] },
         entryFileNames: ({ name }) => SERVICE_WORKERS[name] ?? 'assets/[name]-[hash].js',
       },
     },

@@ -27,7 +27,7 @@ test('the first page loads less than 60 kB of scripts, its worker included', () 
   const initial = [...withImports(entry), worker];
   const bytes = initial.reduce((sum, path) => sum + gzipped(path), 0);
   console.log(`web app: ${initial.length} scripts for the first page, ${bytes} bytes gzipped`);
-  expect(initial.length).toBeGreaterThan(3);
+  expect(initial).toHaveLength(2); // on a slow link each further one costs more than what it holds
   expect(bytes).toBeGreaterThan(20_000); // else the imports were not found
   expect(bytes).toBeLessThan(60_000);
 });

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { MayflyClient } from '@mayfly/client';
 import { FileRequests, parseRequestLink } from '@mayfly/client/requests';
-import { freshFolder } from '@mayfly/testing/stores';
+import { listen } from '@mayfly/testing/listen';
+import { freshFolder, query } from '@mayfly/testing/stores';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
@@ -89,6 +91,43 @@ describeEachShape('file requests on the command line', (service) => {
       server.closeAllConnections();
       server.close();
     }
+  });
+
+  test('killed between the upload and the drop: nothing is counted, and the upload ends by itself', async () => {
+    const { id, dropLink, keepLink } = await asked();
+    let isDropping = false;
+    const server = createServer(async (request, response) => {
+      if (request.url?.endsWith('/drop')) {
+        isDropping = true; // it never gets there
+        return;
+      }
+      const { host: _, connection: __, ...headers } = request.headers as Record<string, string>;
+      const body = request.method === 'POST' ? { body: new Uint8Array(await buffer(request)) } : {};
+      const answer = await fetch(`${service.running.baseUrl}${request.url}`, {
+        method: request.method ?? 'GET',
+        headers,
+        ...body,
+      });
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    });
+    const { port } = await listen(server);
+    try {
+      await writeFile(inFolder('killed'), randomBytes(1_000));
+      const through = dropLink.replace(service.running.baseUrl, `http://127.0.0.1:${port}`);
+      const signalWhen = { signal: 'SIGKILL', isTime: async () => isDropping } as const;
+      const { code } = await cli(['drop', through, 'killed'], { signalWhen });
+      expect([code, isDropping]).toEqual([-1, true]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+    expect(await dropsOf({ id, dropLink, keepLink })).toMatchObject({ state: 'open', dropsLeft: 10, drops: [] });
+    const left =
+      'select expires_at from files.uploads where encrypted_meta is not null order by created_at desc limit 1';
+    const [row] = await query<{ expires_at: Date }>(service.running.databaseUrl, left);
+    expect(row?.expires_at.getTime()).toBeLessThan(Date.now() + 8 * 86_400_000);
+    await ok(['drop', dropLink, 'killed']);
+    expect((await dropsOf({ id, dropLink, keepLink })).drops).toHaveLength(1);
   });
 
   test('what does not fit is refused before it is sent, and what does not fit any more leaves nothing behind', async () => {

@@ -66,7 +66,9 @@ async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched
     const text = message.text();
     // What the API refuses is reported as well; a file of the app that did not come is a fault.
     const isRefusal = /Failed to load resource/.test(text) && !message.location().url.includes('/assets/');
-    if (message.type() === 'error' && !isRefusal) faults.push(text);
+    // The worker for when there is no network is asked for a while after the page, which may be when there is none.
+    const isTooLate = text === 'An unknown error occurred when fetching the script.';
+    if (message.type() === 'error' && !isRefusal && !isTooLate) faults.push(text);
     if (/Content Security Policy|Trusted ?Type|integrity/i.test(text)) faults.push(text);
   });
   context.setDefaultTimeout(PATIENCE_MS);

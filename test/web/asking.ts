@@ -13,6 +13,8 @@ export async function askForFiles(
   { text, deliveries, size, time }: Choices = {},
 ): Promise<Links> {
   if (new URL(page.url(), baseUrl).pathname !== '/request') await page.goto(`${baseUrl}/request`);
+  const another = page.getByRole('button', { name: 'Make another request' });
+  if (await another.count()) await another.click();
   await page.getByLabel('What do you need?').fill(title);
   if (text) await page.getByLabel('Details').fill(text);
   if (deliveries) await page.getByLabel('Number of deliveries').selectOption({ label: deliveries });

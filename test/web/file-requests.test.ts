@@ -1,8 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freshFolder } from '@mayfly/testing/stores';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { askForFiles, dropFiles, openList, refuseStorage } from './asking.ts';
+import { noPicker } from './browser.ts';
 import { describeWeb } from './describe-web.ts';
+import { SHORT_PARTS, shortParts } from './interrupted.ts';
 import { chooseFiles, PROMISE } from './sending.ts';
 
 const file = (name: string, content: string | Buffer = name) => ({ name, buffer: Buffer.from(content) });
@@ -50,15 +54,13 @@ describeWeb(
     });
 
     test('what is opened is what was sent', async () => {
-      await using watched = await web.open();
+      await using watched = await web.open({}, noPicker);
       const { page } = watched;
       const { dropLink, keepLink } = await ask(page, 'A letter');
       await page.goto(dropLink);
       await dropFiles(page, [file('letter.txt', 'Dear reader')]);
       await page.goto(keepLink);
-      await page.evaluate(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
       await page.getByRole('link', { name: 'Open' }).click();
-      await page.evaluate(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'));
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'Download' }).click(),
@@ -220,32 +222,37 @@ describeWeb(
         watched.requests.filter((request) => request.includes('POST') && request.includes('/api/request')),
       ).toEqual([]);
     });
-
-    test('a delivery in parts that was interrupted goes on after a reload', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
-      const links = await ask(page, 'Something large');
-      await page.goto(links.dropLink);
-      const large = { ...file('large.bin', Buffer.alloc(20_000_000, 7)), mimeType: 'application/octet-stream' };
-      await chooseFiles(page, [large]);
-      // The second part is lost with its connection.
-      await page.route(/\/api\/parts\/[^/]+\/2$/, (route) => route.abort());
-      await page.getByRole('button', { name: 'Encrypt and send' }).click();
-      await page.getByText('Connection lost.').waitFor();
-      page.on('dialog', (dialog) => dialog.accept());
-      await page.unrouteAll({ behavior: 'ignoreErrors' });
-      await page.reload();
-      await page.getByRole('heading', { name: 'This upload was interrupted' }).waitFor();
-      await page.setInputFiles('[data-pick=again]', [large]);
-      await page.getByRole('heading', { name: 'Sent', exact: true }).waitFor();
-      await page.goto(links.keepLink);
-      await page.getByText('One delivery has arrived').waitFor();
-      await page.goto(web.baseUrl);
-      await page.getByRole('heading', { name: PROMISE }).waitFor();
-      expect(await page.locator('[data-unfinished]').count()).toBe(0);
-    });
   },
 );
+
+describeWeb('deliveries in parts', { shapes: ['all'], settings: SHORT_PARTS }, (web) => {
+  test('a delivery in parts that was interrupted goes on after a reload', async () => {
+    await using asker = await web.open();
+    const links = await askForFiles(asker.page, web.baseUrl, 'Something large');
+    await using watched = await web.open({}, shortParts);
+    const { page } = watched;
+    await page.goto(links.dropLink);
+    await using folder = await freshFolder();
+    const large = join(folder.path, 'large.bin');
+    await writeFile(large, Buffer.alloc(1_000_000, 7));
+    await page.setInputFiles('[data-pick=files]', large);
+    // The second part is lost with its connection.
+    await page.route(/\/api\/parts\/[^/]+\/2$/, (route) => route.abort());
+    await page.getByRole('button', { name: 'Encrypt and send' }).click();
+    await page.getByText('Connection lost.').waitFor();
+    page.on('dialog', (dialog) => dialog.accept());
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.reload();
+    await page.getByRole('heading', { name: 'This upload was interrupted' }).waitFor();
+    await page.setInputFiles('[data-pick=again]', large);
+    await page.getByRole('heading', { name: 'Sent', exact: true }).waitFor();
+    await asker.page.goto(links.keepLink);
+    await asker.page.getByText('One delivery has arrived').waitFor();
+    await page.goto(web.baseUrl);
+    await page.getByRole('heading', { name: PROMISE }).waitFor();
+    expect(await page.locator('[data-unfinished]').count()).toBe(0);
+  });
+});
 
 describeWeb('a service without file requests', { shapes: ['all'], settings: { REQUESTS: 'no' } }, (web) => {
   test('has no link to ask for files, and no page for it', async () => {

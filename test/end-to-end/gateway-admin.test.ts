@@ -20,7 +20,7 @@ describe.each(SHAPES)('the admin port (%s)', (shape) => {
   let proxy: FaultProxy;
   let running: RunningShape;
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     proxy = stack.use(await openFaultProxy(database.url));
     running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url }));
   });

@@ -105,7 +105,7 @@ describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
   let running: RunningShape;
   let directUrl: string;
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     directUrl = database.url;
     proxy = stack.use(await openFaultProxy(database.url));
     running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url, TOKEN_FAILURES_MAX: '0' }));

@@ -19,7 +19,7 @@ describe.each(SHAPES)('PostgreSQL is away at the last byte (%s)', (shape) => {
   let watched: TriggeringProxy;
   let running: RunningShape;
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     watched = stack.use(await openTriggeringProxy(database.url));
     proxy = stack.use(await openFaultProxy(watched.url));
     running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url }));

@@ -67,7 +67,7 @@ describe.skipIf(!pgbouncer).each(PAIRS)('the service (%s) behind PgBouncer in %s
   const stack = new AsyncDisposableStack();
   let running: RunningShape;
   beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
+    const database = stack.use(await freshDatabase({ hasTables: true }));
     const pooler = stack.use(await startPooler(database.url, mode));
     running = stack.use(await startShape(shape, { DATABASE_URL: pooler.url }));
   });

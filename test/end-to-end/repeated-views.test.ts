@@ -27,7 +27,7 @@ type Site = AsyncDisposable & {
 
 async function openSite(shape: 'all' | 'split', settings: Record<string, string>): Promise<Site> {
   await using undo = new AsyncDisposableStack();
-  const database = undo.use(await freshDatabase());
+  const database = undo.use(await freshDatabase({ hasTables: true }));
   const toDatabase = undo.use(await openTriggeringProxy(database.url));
   const running = undo.use(
     await startShape(shape, { DATABASE_URL: toDatabase.url, CLEANUP_INTERVAL_SEC: '3600', ...settings }),

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshFolder } from '@mayfly/testing/stores';
 
-// A Chromium that is told what to do and nothing else. Playwright has it record every request of every page and worker, with
-// its body, until the page is closed (the Network domain of https://chromedevtools.github.io/devtools-protocol): memory that no
-// one's browser takes.
+// A Chromium that is told what to do and nothing else. Under Playwright it takes some 200 MB more for the same page, presumably to
+// record requests with their bodies (the Network domain of https://chromedevtools.github.io/devtools-protocol), which no one's browser does.
 
 const LOOK_EVERY_MS = 200;
 

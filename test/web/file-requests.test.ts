@@ -207,6 +207,23 @@ describeWeb(
       expect(questions).toBe(1);
     });
 
+    test('whoever is quicker than the service is waited for', async () => {
+      await using watched = await web.open();
+      const { page } = watched;
+      let answer = () => {};
+      const held = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await page.route('**/api/config', async (route) => {
+        await held;
+        await route.continue();
+      });
+      const links = ask(page, 'In a hurry');
+      await page.getByRole('button', { name: 'Make the links', disabled: true }).waitFor();
+      answer();
+      expect((await links).dropLink).toContain('/r/');
+    });
+
     test('a request needs to say what for', async () => {
       await using watched = await web.open();
       const { page } = watched;

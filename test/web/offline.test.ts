@@ -78,7 +78,7 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
     const sources = await page.evaluate(() => {
       type Entry = PerformanceResourceTiming & { workerFinalSourceType: string };
       const entries = performance.getEntriesByType('resource') as Entry[];
-      const ours = entries.filter(({ name }) => /assets\/index-|brand\.json$/.test(name));
+      const ours = entries.filter(({ name }) => /assets\/first-page-|brand\.json$/.test(name));
       return ours.map(({ workerStart, workerFinalSourceType }) =>
         workerStart > 0 ? workerFinalSourceType : 'no worker',
       );

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unpack } from '@mayfly/client';
 import { freshFolder } from '@mayfly/testing/stores';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
@@ -10,6 +11,17 @@ import { SHORT_PARTS, shortParts } from './interrupted.ts';
 import { chooseFiles, PROMISE } from './sending.ts';
 
 const file = (name: string, content: string | Buffer = name) => ({ name, buffer: Buffer.from(content) });
+const BYTES = /\/api\/(download|lease)\//;
+
+/** As its directory has them. */
+function namesIn(zip: Buffer): string[] {
+  const sign = Buffer.of(0x50, 0x4b, 1, 2);
+  const names: string[] = [];
+  for (let at = zip.indexOf(sign); at >= 0; at = zip.indexOf(sign, at + 1)) {
+    names.push(zip.toString('utf8', at + 46, at + 46 + zip.readUInt16LE(at + 28)));
+  }
+  return names;
+}
 const idOf = (link: string) => new URL(link).pathname.split('/').at(-1) ?? '';
 
 describeWeb(
@@ -66,6 +78,61 @@ describeWeb(
         page.getByRole('button', { name: 'Download' }).click(),
       ]);
       expect(await readFile(await download.path(), 'utf8')).toBe('Dear reader');
+    });
+
+    test('everything that has arrived is saved as one archive, without what is gone; one that breaks leaves nothing', async () => {
+      await using watched = await web.open({}, noPicker);
+      const { page } = watched;
+      const { dropLink, keepLink } = await ask(page, 'All: of it');
+      await page.goto(dropLink);
+      const deliveries = [
+        [file('a.txt', 'first')],
+        [file('a.txt', 'second'), file('b.bin', Buffer.alloc(3_000_000, 7))],
+      ];
+      for (const files of [...deliveries, [file('gone.txt')]]) {
+        await dropFiles(page, files);
+        await page.getByRole('button', { name: 'Send more' }).click();
+      }
+      await page.goto(keepLink);
+      await page.getByText('3 deliveries have arrived').waitFor();
+      // Its sender deletes one that the page takes to be there.
+      await openList(page, web.baseUrl);
+      await using keeper = await web.open({}, noPicker);
+      await keeper.page.goto(keepLink);
+      await keeper.page.getByText('3 deliveries have arrived').waitFor();
+      await keeper.page.route('**/drops', (route) => route.abort());
+      const row = page.getByRole('listitem').filter({ hasText: 'gone.txt' });
+      await row.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete now' }).click();
+      await row.waitFor({ state: 'detached' });
+
+      // Nothing that comes after a byte was changed is kept.
+      await keeper.page.route(BYTES, async (route) => {
+        const answer = await route.fetch();
+        const body = await answer.body();
+        body[body.length - 1] = (body.at(-1) ?? 0) ^ 1;
+        await route.fulfill({ response: answer, body });
+      });
+      await keeper.page.getByRole('button', { name: 'Download all' }).click();
+      await keeper.page.locator('[data-problem=tampered]').waitFor();
+      await keeper.page.unroute(BYTES);
+
+      const [download] = await Promise.all([
+        keeper.page.waitForEvent('download'),
+        keeper.page.getByRole('button', { name: 'Download all' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe('All_ of it.zip');
+      const archive = await readFile(await download.path());
+      const files = namesIn(archive).map((name, index) => ({ name, type: '', size: [5, 6, 3_000_000][index] ?? 0 }));
+      const found: [string, Buffer][] = [];
+      for await (const { name, stream } of unpack({ files, archive: 'zip' }, new Blob([archive]).stream())) {
+        const bytes = Buffer.from(await new Response(stream).arrayBuffer());
+        found.push([name.replace(/^\d{4}-\d\d-\d\d [\w-]{8}\//, ''), bytes]);
+      }
+      const sent = { first: Buffer.from('first'), second: Buffer.from('second'), large: Buffer.alloc(3_000_000, 7) };
+      expect(found.map(([name]) => name)).toEqual(['a.txt', 'a.txt', 'b.bin']);
+      expect(Buffer.concat(found.map(([, bytes]) => bytes)).equals(Buffer.concat(Object.values(sent)))).toBe(true);
+      await keeper.page.locator('[data-collected]').filter({ hasText: 'One delivery is not in it' }).waitFor();
     });
 
     test('a link whose key was swapped is refused before a file can be chosen', async () => {

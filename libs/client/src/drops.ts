@@ -3,48 +3,25 @@ import { call, callJson } from './api.ts';
 import { type Bytes, equal, fromBase64, toBase64 } from './bytes.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
 import { type ErrorCode, MayflyError } from './errors.ts';
-import { bytes, count, limit, orNull, record, text, time } from './fields.ts';
+import { record, text } from './fields.ts';
 import { type Greeting, openGreeting, type StoredGreeting } from './greeting.ts';
 import { openSuite } from './hpke.ts';
 import { parseLink } from './link.ts';
 import { ownerToken } from './protection.ts';
 import { deriveRequestKeys, hashKey, PUBLIC_KEY_BYTES, sealSecret } from './request-keys.ts';
 import { parseRequestLink, type RequestLink } from './request-link.ts';
+import { type RequestTerms, termsFields } from './request-terms.ts';
 import { Retries, type RetryOptions } from './retries.ts';
 import type { TransportAnswer } from './transport.ts';
 
 /** A file request whose key is the one that its link names. */
-export type OpenedRequest = Partial<Greeting> & {
-  link: RequestLink;
-  publicKey: Bytes;
-  maxDrops: number;
-  dropsLeft: number;
-  /** Encrypted. */
-  maxBytes: number;
-  bytesLeft: number;
-  /** What each drop is uploaded with. */
-  dropExpireSec: number;
-  dropMaxDownloads: number;
-  /** ISO 8601. */
-  expiresAt: string;
-};
+export type OpenedRequest = RequestTerms & Partial<Greeting> & { link: RequestLink; publicKey: Bytes };
 
 export type DropOptions = RequestOptions & Pick<RetryOptions, 'patienceMs' | 'onTrouble'>;
 
-type Stored = Omit<OpenedRequest, 'link' | 'publicKey' | 'title' | 'text'> & StoredGreeting & { publicKey: string };
+type Stored = RequestTerms & StoredGreeting & { publicKey: string };
 
-const readStored = record<Stored>({
-  publicKey: text,
-  maxDrops: limit,
-  dropsLeft: count,
-  maxBytes: bytes,
-  bytesLeft: bytes,
-  dropExpireSec: limit,
-  dropMaxDownloads: limit,
-  greeting: orNull(text),
-  nonce: orNull(text),
-  expiresAt: time,
-});
+const readStored = record<Stored>({ publicKey: text, ...termsFields });
 
 /** Contract: GET /api/request/<id>. Throws `tampered` when the service shows another key than the link names. */
 export async function openRequest(

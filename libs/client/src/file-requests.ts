@@ -1,5 +1,7 @@
 import type { ClientOptions } from './client.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
+import type { DropArchive, DropArchiveOptions } from './drop-archive.ts';
+import type { Drop } from './dropped.ts';
 import { type DropOptions, drop, type OpenedRequest, openRequest } from './drops.ts';
 import { fetchTransport } from './fetch-transport.ts';
 import { parseBaseUrl } from './link.ts';
@@ -17,6 +19,7 @@ import {
 } from './requests.ts';
 import type { Transport } from './transport.ts';
 
+export type { DropArchive, DropArchiveOptions } from './drop-archive.ts';
 export type { Drop } from './dropped.ts';
 export { checkRoom, type OpenedRequest } from './drops.ts';
 export { formatRequestLink, parseRequestLink, type RequestLink } from './request-link.ts';
@@ -57,6 +60,11 @@ export class FileRequests {
   /** What was dropped, as ordinary links of ordinary uploads, for whoever has the link to keep. Marks nothing. */
   list(keepLink: string | RequestLink, options: RequestOptions = {}): Promise<RequestStatus> {
     return listDrops(this.#context, keepLink, options);
+  }
+
+  /** Everything in these drops, which is one download of each, as one archive. */
+  async archive(drops: Drop[], options: DropArchiveOptions = {}): Promise<DropArchive> {
+    return (await import('./drop-archive.ts')).archiveDrops(this.#context, drops, options);
   }
 
   /** Has somebody told of drops from now on; without hooks nobody any more. Where config has `notices`. */

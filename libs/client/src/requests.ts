@@ -4,7 +4,7 @@ import { randomBytes, toBase64 } from './bytes.ts';
 import type { Context, RequestOptions } from './context.ts';
 import { type Drop, openDrop, readDrops, type StoredDrop } from './dropped.ts';
 import { MayflyError } from './errors.ts';
-import { bytes, count, id, limit, oneOf, optional, orNull, record, text, time } from './fields.ts';
+import { count, id, oneOf, optional, record, time } from './fields.ts';
 import { type Greeting, openGreeting, type StoredGreeting, sealGreeting } from './greeting.ts';
 import { openSuite } from './hpke.ts';
 import { SECRET_BYTES } from './keys.ts';
@@ -12,6 +12,7 @@ import type { Address } from './link.ts';
 import type { Hooks } from './owned.ts';
 import { deriveRequestKeys, type RequestKeys } from './request-keys.ts';
 import { formatRequestLink, parseRequestLink, type RequestLink, requestAddress } from './request-link.ts';
+import { type RequestTerms, termsFields } from './request-terms.ts';
 
 export type NewRequest = Greeting &
   RequestOptions & {
@@ -38,25 +39,18 @@ export type CreatedRequest = {
 };
 
 /** What became of a file request, for its owner. */
-export type RequestStatus = Partial<Greeting> & {
-  id: string;
-  state: 'open' | 'full' | 'expired';
-  dropLink: string;
-  /** ISO 8601. */
-  createdAt: string;
-  expiresAt: string;
-  maxDrops: number;
-  dropsLeft: number;
-  /** Encrypted. */
-  maxBytes: number;
-  bytesLeft: number;
-  dropExpireSec: number;
-  dropMaxDownloads: number;
-  /** Who is told of drops; absent where nobody can be. */
-  hooks?: number;
-  /** The oldest first. */
-  drops: Drop[];
-};
+export type RequestStatus = RequestTerms &
+  Partial<Greeting> & {
+    id: string;
+    state: 'open' | 'full' | 'expired';
+    dropLink: string;
+    /** ISO 8601. */
+    createdAt: string;
+    /** Who is told of drops; absent where nobody can be. */
+    hooks?: number;
+    /** The oldest first. */
+    drops: Drop[];
+  };
 
 const readCreated = record<{ id: string; url: Address; expiresAt: string }>({
   id,
@@ -84,16 +78,8 @@ type Stored = Omit<RequestStatus, 'id' | 'title' | 'text' | 'dropLink' | 'drops'
 
 const readStored = record<Stored>({
   state: oneOf('open', 'full', 'expired'),
-  maxDrops: limit,
-  dropsLeft: count,
-  maxBytes: bytes,
-  bytesLeft: bytes,
-  dropExpireSec: limit,
-  dropMaxDownloads: limit,
   createdAt: time,
-  expiresAt: time,
-  greeting: orNull(text),
-  nonce: orNull(text),
+  ...termsFields,
   hooks: optional(count),
   drops: readDrops,
 });

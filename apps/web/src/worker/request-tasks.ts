@@ -1,5 +1,14 @@
-import { type Created, MayflyClient, type UnfinishedUpload, uploadSize } from '@mayfly/client';
-import { checkRoom, FileRequests, type NewRequest, type OpenedRequest } from '@mayfly/client/requests';
+import {
+  asMayflyError,
+  type Created,
+  type DownloadLeases,
+  MayflyClient,
+  type UnfinishedUpload,
+  uploadSize,
+} from '@mayfly/client';
+import { checkRoom, type Drop, FileRequests, type NewRequest, type OpenedRequest } from '@mayfly/client/requests';
+import type { Place } from '../saving/place.ts';
+import { openSink } from '../saving/sinks.ts';
 import { reporting } from './reporting.ts';
 import type { Task } from './task.ts';
 import { resume } from './unfinished-tasks.ts';
@@ -61,6 +70,22 @@ async function deliver(opened: OpenedRequest, created: Created, task: Task): Pro
 
 export function listDrops({ link }: { link: string }, task: Task) {
   return requestsOf(task).list(link, { signal: task.signal });
+}
+
+type CollectArguments = { drops: Drop[]; place: Place; downloadLeases: DownloadLeases | undefined };
+
+/** Saves what is in these drops as one archive, as `download` saves an upload; `leftOut` of them have nothing to be had. */
+export async function collectDrops({ drops, place, downloadLeases }: CollectArguments, task: Task) {
+  const sink = await openSink(place, task.signal);
+  try {
+    const options = { ...reporting(task, 'receiving'), signal: sink.signal, downloadLeases };
+    const { stream, leftOut } = await requestsOf(task).archive(drops, options);
+    await stream.pipeTo(sink.writable, { preventAbort: true, signal: sink.signal });
+    return { file: await sink.finish(), leftOut: leftOut.length };
+  } catch (error) {
+    await sink.discard();
+    throw asMayflyError(error, sink.signal);
+  }
 }
 
 export function deleteRequest({ link }: { link: string }, task: Task) {

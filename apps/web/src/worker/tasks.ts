@@ -38,6 +38,7 @@ export const tasks = {
   drop: later(async () => (await import('./request-tasks.ts')).drop),
   resumeDrop: later(async () => (await import('./request-tasks.ts')).resumeDrop),
   listDrops: later(async () => (await import('./request-tasks.ts')).listDrops),
+  collectDrops: later(async () => (await import('./request-tasks.ts')).collectDrops),
   deleteRequest: later(async () => (await import('./request-tasks.ts')).deleteRequest),
   importList: later(async () => (await import('./list-tasks.ts')).importList),
 };

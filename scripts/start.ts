@@ -26,6 +26,7 @@ const root = resolve(import.meta.dirname, '..');
 
 /** Of the disk that they share with the payloads, contents of notes may take so much. */
 const NOTES_SHARE = 0.05;
+const REQUESTS_SHARE = 0.01;
 const LOOK_AT_DISK_MS = 2_000;
 /** With a full disk it has to run, too. */
 const UNWELL_MS = 5_000;
@@ -73,6 +74,7 @@ async function main() {
     );
     env.DATABASE_URL = postgres.url;
     env.NOTES_MAX_BYTES ||= String(Math.floor(diskOf(dataDir).size * NOTES_SHARE));
+    env.REQUESTS_STORAGE_MAX_BYTES ||= String(Math.floor(diskOf(dataDir).size * REQUESTS_SHARE));
     const timer = setInterval(() => {
       if (reserve.adjust()) say('The disk is full: PostgreSQL gets the space held in reserve.');
     }, LOOK_AT_DISK_MS);

@@ -8,9 +8,11 @@ import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
 import { describeEachShape } from '../support/each-shape.ts';
+import { RequestsApi, requestBody } from '../support/requests.ts';
 
 const NO_ROOM_FOR_UPLOAD = { error: 'Not enough storage space for this upload' };
 const NO_ROOM_FOR_NOTE = { error: 'Not enough storage space for this note' };
+const NO_ROOM_FOR_REQUEST = { error: 'Not enough storage space for this request' };
 const MIB = 1024 * 1024;
 
 describeEachShape(
@@ -83,8 +85,30 @@ describeEachShape(
       // A ceiling that is reached is no fault.
       expect((await call('GET', `${service.api.baseUrl}/api/health`)).status).toBe(200);
     });
+
+    test('of 100 requests at once as many as fit are made, the others are 507; a deleted one makes room, and what is dropped needs none', async () => {
+      const asked = requestBody({ maxDrops: 1, greeting: undefined, nonce: undefined });
+      const answers = await atOnce((api) => new RequestsApi(api).create(asked));
+      const made = answers.filter(({ status }) => status === 201);
+      const eachBytes = asked.publicKey.length + 2_048;
+      expect(made).toHaveLength(Math.floor((100 * 1024) / eachBytes));
+      for (const { status, body, headers } of answers) {
+        if (status === 201) continue;
+        expect([status, body]).toEqual([507, NO_ROOM_FOR_REQUEST]);
+        expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      }
+      expect(await heldBytes('select bytes from files.request_storage')).toBe(made.length * eachBytes);
+
+      const requests = new RequestsApi(service.api);
+      const [first, second] = made.map(({ body }) => String(body.id));
+      await query(service.running.databaseUrl, 'delete from files.uploads; update files.storage set bytes = 0');
+      expect((await requests.drop(String(first), await requests.upload(10))).status).toBe(200);
+      expect((await requests.remove(String(second), asked.ownerToken)).status).toBe(200);
+      expect((await requests.create(asked)).status).toBe(201);
+      expect((await requests.create(asked)).status).toBe(507);
+    });
   },
-  { STORAGE_MAX_BYTES: '1MiB', NOTES_MAX_BYTES: '100KiB' },
+  { STORAGE_MAX_BYTES: '1MiB', NOTES_MAX_BYTES: '100KiB', REQUESTS_STORAGE_MAX_BYTES: '100KiB' },
 );
 
 describe.skipIf(noSmallDisk !== undefined)(`a small disk (${noSmallDisk ?? 'root, Linux'})`, () => {

@@ -53,6 +53,12 @@ export const requestSettings = {
   REQUEST_EXPIRE_OPTIONS_SEC: options('3600,86400,604800,2592000', 'lifetimes that a request may choose, in seconds'),
   REQUEST_DROP_OPTIONS: options('1,5,10,50,100', 'numbers of uploads that a request may choose to take'),
   REQUEST_MAX_BYTES: bytes('20GiB', 'most bytes of all uploads of a request together, as they are stored'),
+  REQUESTS_STORAGE_MAX_BYTES: optional(
+    bytes(
+      undefined,
+      'most bytes that all requests together may hold in PostgreSQL: some 2 to 8 KB each, and 2 KiB for each upload that they take; no limit unless set (0: no limit), npm start sets a hundredth of its disk',
+    ),
+  ),
 };
 
 /** Whether everybody may create. Contract 16. */

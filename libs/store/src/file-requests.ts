@@ -1,6 +1,14 @@
 import type { Hooks } from './hooks.ts';
 import type { GoneReason } from './uploads.ts';
 
+/** Room that is kept for each drop: its sealed secret, and what a table needs for it. */
+export const DROP_BYTES = 2_048;
+
+/** Bytes that a request may come to hold in the tables: they count against REQUESTS_STORAGE_MAX_BYTES until it is removed or retired. */
+export function heldBytes({ publicKey, greeting, maxDrops }: NewFileRequest): number {
+  return publicKey.length + (greeting?.ciphertext.length ?? 0) + maxDrops * DROP_BYTES;
+}
+
 /** What asking for files records. The token arrives hashed; sizes in bytes of payloads. */
 export type NewFileRequest = {
   id: string;
@@ -37,6 +45,7 @@ export type DropVerdict = 'dropped' | 'full' | 'no-room' | 'gone';
 
 /** Requests for files. Clock and faults as with Uploads. */
 export interface FileRequests {
+  /** Throws NoRoom at the ceiling of all requests. */
   add(request: NewFileRequest): Promise<{ expiresAt: Date }>;
   /** Also when it has expired, until its tombstone ends. */
   find(id: string): Promise<FileRequest | undefined>;

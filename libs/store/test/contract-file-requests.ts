@@ -1,15 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { NoRoom } from '@mayfly/shared/errors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Drop, FileRequestSweep, FileRequests, NewFileRequest } from '../src/file-requests.ts';
+import {
+  type Drop,
+  type FileRequestSweep,
+  type FileRequests,
+  heldBytes,
+  type NewFileRequest,
+} from '../src/file-requests.ts';
 
 type UnderTest = { requests: FileRequests; sweep: FileRequestSweep; close?: () => PromiseLike<void> };
 
 const DAY_SEC = 86_400;
 
-/** What requests for files promise. `advance` moves the clock. */
+/** What requests for files promise. `open` gets the ceiling of all of them; `advance` moves the clock. */
 export function fileRequestsContract(
   name: string,
-  open: () => Promise<UnderTest>,
+  open: (maxBytes?: number) => Promise<UnderTest>,
   advance: (seconds: number) => Promise<void>,
 ) {
   describe(`requests for files: ${name}`, () => {
@@ -19,8 +26,8 @@ export function fileRequestsContract(
     });
     afterAll(() => close?.());
 
-    async function ask(changes: Partial<NewFileRequest> = {}): Promise<NewFileRequest> {
-      const request = {
+    function requestOf(changes: Partial<NewFileRequest> = {}): NewFileRequest {
+      return {
         id: randomUUID(),
         ownerHash: randomBytes(32),
         publicKey: 'a2V5',
@@ -32,6 +39,9 @@ export function fileRequestsContract(
         expireSec: 3_600,
         ...changes,
       };
+    }
+    async function ask(changes: Partial<NewFileRequest> = {}): Promise<NewFileRequest> {
+      const request = requestOf(changes);
       await requests.add(request);
       return request;
     }
@@ -136,6 +146,39 @@ export function fileRequestsContract(
       await advance(1.1);
       expect(await requests.setHooks(id, { webhook })).toBe(false);
       expect(await requests.setHooks(randomUUID(), { webhook })).toBe(false);
+    });
+
+    test('of a hundred at once as many are made as fit below the ceiling; what is removed or retired makes room, once', async () => {
+      const eachBytes = heldBytes(requestOf());
+      await using stack = new AsyncDisposableStack();
+      const limited = stack.adopt(await open(10 * eachBytes), ({ close }) => Promise.resolve(close?.()));
+      const add = (changes: Partial<NewFileRequest> = {}) => {
+        const request = requestOf({ expireSec: 1, dropExpireSec: 0, ...changes });
+        const adding = limited.requests.add(request);
+        return adding.then(
+          () => request.id,
+          (error) => {
+            if (!(error instanceof NoRoom)) throw error;
+            return undefined;
+          },
+        );
+      };
+      const made = (await Promise.all(Array.from({ length: 100 }, () => add()))).filter((id) => id !== undefined);
+      expect(made).toHaveLength(10);
+      // Room for what is dropped was kept.
+      expect(await limited.requests.drop(made[0] ?? '', dropOf(1))).toBe('dropped');
+      const twice = made.slice(0, 2).flatMap((id) => [limited.requests.remove(id), limited.requests.remove(id)]);
+      await Promise.all(twice);
+      expect(await add({ maxDrops: 21 })).toBeUndefined(); // larger than what is free
+      expect([await add(), await add()].every(Boolean)).toBe(true);
+      expect(await add()).toBeUndefined();
+      await advance(1.1);
+      expect(await add()).toBeUndefined();
+      expect(await limited.sweep.retire(100, 1)).toBe(10);
+      await advance(1.1);
+      await limited.sweep.endTombstones(100);
+      const again = await Promise.all(Array.from({ length: 20 }, () => add()));
+      expect(again.filter(Boolean)).toHaveLength(10);
     });
 
     test('removed while many drop into it, it leaves nothing', async () => {

@@ -109,17 +109,17 @@ leasesContract(
 );
 fileRequestsContract(
   'memory',
-  async () => {
-    const requests = memoryFileRequests(() => now);
+  async (maxBytes) => {
+    const requests = memoryFileRequests(() => now, maxBytes);
     return { requests, sweep: requests };
   },
   advanceClock,
 );
 fileRequestsContract(
   'PostgreSQL',
-  async () => {
+  async (maxBytes) => {
     const { db, close } = await openTables();
-    return { requests: postgresFileRequests(db), sweep: settled(postgresFileRequestSweep(db)), close };
+    return { requests: postgresFileRequests(db, { maxBytes }), sweep: settled(postgresFileRequestSweep(db)), close };
   },
   wait,
 );

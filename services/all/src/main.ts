@@ -43,7 +43,9 @@ await runProcess(async (untilStopped) => {
   const uploads = observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes }));
   const leases = observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes }));
   const ownedUploads = observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads');
-  const requests = observedFileRequests(postgresFileRequests(db, { keepsUseTimes }));
+  const requests = observedFileRequests(
+    postgresFileRequests(db, { maxBytes: config.REQUESTS_STORAGE_MAX_BYTES || undefined, keepsUseTimes }),
+  );
   const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
   const maxBytes = config.NOTES_MAX_BYTES || undefined;
   const allNotes = observedNotes(postgresNotes(db, { maxBytes, keepsUseTimes }));

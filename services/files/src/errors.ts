@@ -28,6 +28,10 @@ export const sessionEnded = () => new HttpError(410, 'Upload session has ended')
 
 export const leaseEnded = () => new HttpError(410, 'Download lease has ended');
 
+/** All requests together have reached their ceiling, or PostgreSQL's disk is full. */
+export const noRoomForRequest = (cause?: unknown) =>
+  insufficientStorage('Not enough storage space for this request', cause);
+
 export const requestNotFound = () => new HttpError(404, 'Request not found');
 export const metadataMissing = () => new HttpError(409, 'Metadata is not set');
 export const requestExpired = () => new HttpError(410, 'Request has expired');

@@ -34,7 +34,9 @@ await runProcess(async (untilStopped) => {
   const uploads = observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes }));
   const leases = observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes }));
   const owned = observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads');
-  const requests = observedFileRequests(postgresFileRequests(db, { keepsUseTimes }));
+  const requests = observedFileRequests(
+    postgresFileRequests(db, { maxBytes: config.REQUESTS_STORAGE_MAX_BYTES || undefined, keepsUseTimes }),
+  );
   const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
   // Without its blob store, or with a full one, it still serves what needs no payload; health tells.
   const isReady = () => uploads.check();

@@ -1,4 +1,12 @@
-import type { DropVerdict, FileRequestSweep, FileRequests, NewFileRequest, ReceivedDrop } from '../file-requests.ts';
+import { NoRoom } from '@mayfly/shared/errors';
+import {
+  type DropVerdict,
+  type FileRequestSweep,
+  type FileRequests,
+  heldBytes,
+  type NewFileRequest,
+  type ReceivedDrop,
+} from '../file-requests.ts';
 import type { Hooks } from '../hooks.ts';
 import { toMinute } from './upload-row.ts';
 
@@ -14,7 +22,10 @@ type Row = NewFileRequest & {
 };
 
 /** Requests in a map, for unit tests. `now` gives milliseconds since 1970. */
-export function memoryFileRequests(now: () => number = Date.now): FileRequests & FileRequestSweep {
+export function memoryFileRequests(
+  now: () => number = Date.now,
+  maxBytes = Number.POSITIVE_INFINITY,
+): FileRequests & FileRequestSweep {
   const rows = new Map<string, Row>();
   const status = (row: Row) => (!row.isRetired && row.expiresAt > now() ? ('open' as const) : ('expired' as const));
   const due = (limit: number, isRetired: boolean) =>
@@ -22,6 +33,9 @@ export function memoryFileRequests(now: () => number = Date.now): FileRequests &
 
   return {
     async add(request) {
+      const open = [...rows.values()].filter(({ isRetired }) => !isRetired);
+      const held = [...open, request].reduce((sum, one) => sum + heldBytes(one), 0);
+      if (held > maxBytes) throw new NoRoom('REQUESTS_STORAGE_MAX_BYTES is reached');
       const expiresAt = now() + request.expireSec * 1000;
       const dueAt = expiresAt + request.dropExpireSec * 1000;
       rows.set(request.id, {

@@ -1,10 +1,21 @@
+import { NoRoom } from '@mayfly/shared/errors';
 import { type Selectable, sql } from 'kysely';
 import pg from 'pg';
-import type { Drop, DropVerdict, FileRequest, FileRequestSweep, FileRequests, ReceivedDrop } from '../file-requests.ts';
+import {
+  type Drop,
+  type DropVerdict,
+  type FileRequest,
+  type FileRequestSweep,
+  type FileRequests,
+  heldBytes,
+  type ReceivedDrop,
+} from '../file-requests.ts';
+import { onceDone } from '../once-done.ts';
 import { batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
 import { noted, unnoted } from './noted.ts';
 import type { RequestsTable } from './schema.ts';
+import { countStored, REQUESTS, returned, withinCeiling } from './storage.ts';
 import { inSeconds } from './time.ts';
 import type { UseTimes } from './use-times.ts';
 
@@ -14,7 +25,12 @@ const ALREADY_THERE = '23505';
 export const status = sql<FileRequest['status']>`case
   when state = 'open' and expires_at > now() then 'open' else 'expired' end`;
 
-export function postgresFileRequests(db: Database, useTimes: UseTimes = {}): FileRequests {
+/** `maxBytes`: what all requests together may hold, see `heldBytes`; no ceiling without it. */
+export function postgresFileRequests(
+  db: Database,
+  { maxBytes, ...useTimes }: { maxBytes?: number | undefined } & UseTimes = {},
+): FileRequests {
+  const whatIsStored = onceDone(() => countStored(db, REQUESTS));
   const find = batchedFind(async (ids) => {
     const { rows } = await sql<Row>`
       select *, ${status} as status, (select count(*)::int from jsonb_each(hooks)) as hook_count
@@ -60,28 +76,29 @@ export function postgresFileRequests(db: Database, useTimes: UseTimes = {}): Fil
   }
 
   return {
-    async add({ id, ownerHash, publicKey, greeting, expireSec, ...limits }) {
-      const end = inSeconds(expireSec);
-      const { expires_at: expiresAt } = await db
-        .insertInto('files.requests')
-        .values({
-          id,
-          state: 'open',
-          owner_hash: ownerHash,
-          public_key: publicKey,
-          greeting: greeting?.ciphertext ?? null,
-          nonce: greeting?.nonce ?? null,
-          max_drops: limits.maxDrops,
-          max_bytes: limits.maxBytes,
-          drop_expire_sec: limits.dropExpireSec,
-          drop_max_downloads: limits.dropMaxDownloads,
-          created_at: sql<Date>`now()`,
-          expires_at: end,
-          due_at: inSeconds(expireSec + limits.dropExpireSec), // the last drop may live so long
-        })
-        .returning('expires_at')
-        .executeTakeFirstOrThrow();
-      return { expiresAt };
+    async add(request) {
+      if (maxBytes !== undefined) await whatIsStored();
+      const { greeting, expireSec, dropExpireSec } = request;
+      const bytes = heldBytes(request);
+      const fresh = sql`select ${request.id}::uuid as id, ${bytes}::bigint as bytes`;
+      const [added] = await withinCeiling(
+        { counter: REQUESTS.counter, maxBytes, wanted: [bytes], fresh },
+        async (admitted) => {
+          const { rows } = await sql<{ expiresAt: Date }>`
+          with ${admitted}
+          insert into files.requests (id, state, owner_hash, public_key, greeting, nonce, max_drops, max_bytes,
+            drop_expire_sec, drop_max_downloads, created_at, expires_at, due_at, held_bytes)
+          select id, 'open', ${request.ownerHash}, ${request.publicKey}, ${greeting?.ciphertext ?? null}, ${greeting?.nonce ?? null},
+            ${request.maxDrops}, ${request.maxBytes}, ${dropExpireSec}, ${request.dropMaxDownloads}, now(),
+            ${inSeconds(expireSec)},
+            ${inSeconds(expireSec + dropExpireSec)}, -- the last drop may live so long
+            held_bytes
+          from admitted returning expires_at as "expiresAt"`.execute(db);
+          return rows;
+        },
+      );
+      if (!added) throw new NoRoom('REQUESTS_STORAGE_MAX_BYTES is reached');
+      return added;
     },
 
     async find(id) {
@@ -120,10 +137,10 @@ export function postgresFileRequests(db: Database, useTimes: UseTimes = {}): Fil
         await sql`select from files.requests where id = ${id} for update`.execute(transaction);
         const { rows } = await sql`
           with gone as (
-            delete from files.requests where id = ${id} returning id, hooks
+            delete from files.requests where id = ${id} returning id, hooks, held_bytes
           ), emptied as (
             delete from files.request_drops where request_id = ${id}
-          ), ${unnoted('files.requests')}
+          ), ${returned(REQUESTS.counter)}, ${unnoted('files.requests')}
           select id from gone`.execute(transaction);
         return rows.length > 0;
       });
@@ -136,15 +153,15 @@ export function postgresFileRequestSweep(db: Database): FileRequestSweep {
     async retire(limit, tombstoneTtlSec) {
       const { rows } = await sql<{ count: number }>`
         with due as (
-          select id from files.requests where state = 'open' and due_at <= now()
+          select id, held_bytes from files.requests where state = 'open' and due_at <= now()
           order by due_at limit ${limit} for update skip locked
         ), retired as (
           update files.requests r set state = 'expired', public_key = null, greeting = null, nonce = null,
-            due_at = ${inSeconds(tombstoneTtlSec)}
-          from due where r.id = due.id returning r.id
+            due_at = ${inSeconds(tombstoneTtlSec)}, held_bytes = 0
+          from due where r.id = due.id returning r.id, due.held_bytes
         ), emptied as (
           delete from files.request_drops d using retired where d.request_id = retired.id
-        )
+        ), ${returned(REQUESTS.counter, 'retired')}
         select count(*)::int as count from retired`.execute(db);
       return rows[0]?.count ?? 0;
     },
@@ -155,8 +172,8 @@ export function postgresFileRequestSweep(db: Database): FileRequestSweep {
           select id from files.requests where state = 'expired' and due_at <= now()
           order by due_at limit ${limit} for update skip locked
         ), gone as (
-          delete from files.requests r using due where r.id = due.id returning r.id, r.hooks
-        ), ${unnoted('files.requests')}
+          delete from files.requests r using due where r.id = due.id returning r.id, r.hooks, r.held_bytes
+        ), ${returned(REQUESTS.counter)}, ${unnoted('files.requests')}
         select id from gone`.execute(db);
       return rows.length;
     },

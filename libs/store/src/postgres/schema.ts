@@ -131,6 +131,7 @@ export type RequestsTable = {
   /** When the sweep has something to do with the row. */
   due_at: Time;
   hooks: ColumnType<Hooks | null, string | null | undefined, string | null>;
+  held_bytes: Generated<number>;
 };
 
 export type RequestDropsTable = {
@@ -171,6 +172,7 @@ export type Schema = {
   'files.notices': NoticesTable;
   'files.requests': RequestsTable;
   'files.request_drops': RequestDropsTable;
+  'files.request_storage': StorageTable;
   'files.request_notices': NoticesTable;
   'notes.notes': NotesTable;
   'notes.notices': NoticesTable;

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { DROP_BYTES } from '../file-requests.ts';
 import type { Database } from './database.ts';
 import type { Items } from './noted.ts';
 
@@ -6,7 +7,7 @@ import type { Items } from './noted.ts';
 // their bytes go. Items say what they hold; those that were made without a ceiling hold nothing and cost nothing. Rows of
 // items are always locked before that one, or are new: nobody waits in a circle. Decision exact-ceilings.
 
-export type Counter = 'files.storage' | 'notes.storage';
+export type Counter = 'files.storage' | 'files.request_storage' | 'notes.storage';
 
 type Creation = {
   counter: Counter;
@@ -92,6 +93,15 @@ export const NOTES: Kind = {
   bytes: sql`octet_length(encrypted_content)`,
   isHolding: sql`state = 'available' and encrypted_content is not null`,
   holders: ['notes.notes'],
+};
+
+/** What it holds is room for all that may be dropped into it. */
+export const REQUESTS: Kind = {
+  counter: 'files.request_storage',
+  items: 'files.requests',
+  bytes: sql`octet_length(public_key) + coalesce(octet_length(greeting), 0) + ${sql.lit(DROP_BYTES)}::bigint * max_drops`,
+  isHolding: sql`state = 'open'`,
+  holders: ['files.requests'],
 };
 
 const ADOPTED_AT_ONCE = 5_000;

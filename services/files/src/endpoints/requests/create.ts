@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { errorAnswers } from '@mayfly/shared/answers';
-import { HttpError, invalidRequest } from '@mayfly/shared/errors';
+import { HttpError, invalidRequest, NoRoom } from '@mayfly/shared/errors';
 import { Base64, base64Bytes, Id, NoteNonce, OneOf, Timestamp, Token } from '@mayfly/shared/fields';
 import { hashToken } from '@mayfly/shared/tokens';
 import Type from 'typebox';
 import type { App, FilesDeps } from '../../deps.ts';
+import { noRoomForRequest } from '../../errors.ts';
 import { linkTo } from '../../link.ts';
 
 const BODY_BYTES = 16 * 1024;
@@ -31,7 +32,11 @@ export function createRequest(app: App, { requests, limits, requestFunnel, newId
     }),
     response: {
       201: Type.Object({ id: Id, url: Type.String(), expiresAt: Timestamp }),
-      ...errorAnswers({ 400: invalidRequest({ maxDrops: ['is required'] }), 413: new HttpError(413) }),
+      ...errorAnswers({
+        400: invalidRequest({ maxDrops: ['is required'] }),
+        413: new HttpError(413),
+        507: noRoomForRequest(),
+      }),
     },
   };
   app.post('/api/request', { schema, bodyLimit: BODY_BYTES }, async (request, reply) => {
@@ -44,7 +49,11 @@ export function createRequest(app: App, { requests, limits, requestFunnel, newId
     }
     const id = newId();
     const words = greeting !== undefined && nonce !== undefined ? { greeting: { ciphertext: greeting, nonce } } : {};
-    const { expiresAt } = await requests.add({ ...given, ...words, id, ownerHash: hashToken(ownerToken) });
+    const { expiresAt } = await requests
+      .add({ ...given, ...words, id, ownerHash: hashToken(ownerToken) })
+      .catch((error) => {
+        throw error instanceof NoRoom ? noRoomForRequest(error) : error;
+      });
     requestFunnel('finished');
     reply.code(201);
     return { id, url: linkTo(id, request.headers, 'r'), expiresAt: expiresAt.toISOString() };

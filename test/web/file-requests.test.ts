@@ -252,6 +252,40 @@ describeWeb(
       await page.locator('[data-problem=gone]').waitFor();
     });
 
+    test('a request moves to another browser with the list, and is its own there, too', async () => {
+      const passphrase = 'seven of the other words';
+      await using one = await web.open();
+      const { keepLink } = await ask(one.page, 'To be moved', { deliveries: '5 deliveries' });
+      await openList(one.page, web.baseUrl);
+      await one.page.getByText('Export the list').click();
+      await one.page.locator('[data-export]').getByLabel('Passphrase').fill(passphrase);
+      const [download] = await Promise.all([
+        one.page.waitForEvent('download'),
+        one.page.getByRole('button', { name: 'Encrypt and save' }).click(),
+      ]);
+      const saved = await readFile(await download.path());
+      expect(saved.toString()).not.toContain('To be moved');
+
+      await using other = await web.open();
+      const { page } = other;
+      await openList(page, web.baseUrl);
+      await page.getByText('Import a list').click();
+      await page
+        .getByLabel('Exported file')
+        .setInputFiles({ name: 'list.json', mimeType: 'application/json', buffer: saved });
+      await page.locator('[data-import]').getByLabel('Passphrase').fill(passphrase);
+      await page.getByRole('button', { name: 'Decrypt and add' }).click();
+      await page.getByText('1 added, 0 already in the list.').waitFor();
+      const row = page.getByRole('listitem').filter({ hasText: 'To be moved' });
+      await row.getByText('5 of 5').waitFor();
+      expect(await row.getByRole('link', { name: 'Open' }).getAttribute('href')).toBe(keepLink);
+      await row.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete now' }).click();
+      await row.waitFor({ state: 'detached' });
+      await one.page.goto(keepLink);
+      await one.page.locator('[data-problem=gone]').waitFor();
+    });
+
     test('where nothing is stored, the page says so, and is not left before the private link was copied', async () => {
       await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] }, refuseStorage);
       const { page } = watched;

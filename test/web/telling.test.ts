@@ -2,6 +2,7 @@ import { createECDH } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { askForFiles, openList } from './asking.ts';
 import { describeWeb } from './describe-web.ts';
 import { problemsOfLooks } from './looks.ts';
 import { chooseFiles, shownLink } from './sending.ts';
@@ -80,6 +81,37 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
     // One that was already on its way has no words of its own any more.
     await deliver(session, registrationId, web.baseUrl, JSON.stringify({ id: 'one', key: 'of another' }));
     await expect.poll(() => shownTitles(page)).toContain('Something you sent was opened');
+    expect(requests.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
+  });
+
+  test('a browser that asked for files is told when something arrives, by the name that only it knows', async () => {
+    await using watched = await web.open({}, subscribes);
+    const { page, requests } = watched;
+    const { dropLink } = await askForFiles(page, web.baseUrl, 'Tax papers');
+    await openList(page, web.baseUrl);
+    await page.getByRole('button', { name: 'Tell me when something arrives' }).click();
+    await page.getByText('This browser will tell you').waitFor();
+    const asked = requests.find((text) => text.includes('/hooks')) ?? '';
+    expect(asked).toContain(`/api/own/request/${new URL(dropLink).pathname.split('/').at(-1)}/hooks`);
+    expect(asked).not.toContain('Tax papers');
+    const { push } = JSON.parse(asked.split('\n').at(-1) ?? '');
+
+    // What the service is asked to tell, the browser shows.
+    const session = await watched.context.newCDPSession(page);
+    const registered = new Promise<string>((resolve) => {
+      session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+        const found = registrations.find(({ scopeURL }) => scopeURL.endsWith('/handover/'));
+        if (found) resolve(found.registrationId);
+      });
+    });
+    await session.send('ServiceWorker.enable');
+    const message = JSON.stringify({ id: 'one', event: 'request.received', key: push.key });
+    await deliver(session, await registered, web.baseUrl, message);
+    await expect.poll(() => shownTitles(page)).toEqual(['Something was sent to you: “Tax papers”']);
+
+    await page.reload();
+    await page.locator('[aria-pressed=true]').click();
+    await page.getByText('You will not be told any more.').waitFor();
     expect(requests.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
   });
 

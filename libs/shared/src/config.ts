@@ -135,8 +135,9 @@ export const color = setting('a colour such as #0b6b63', (value) =>
 export const linkTarget = setting('an https://, http:// or mailto: address', (value) =>
   parseUrl(value, ['https:', 'http:', 'mailto:']),
 );
-export const redisUrl = setting('a redis://, rediss://, redis+sentinel:// or rediss+sentinel:// address', (value) =>
-  parseRedisAddress(value) ? value : undefined,
+export const redisUrl = setting(
+  'a redis://, redis+sentinel:// or redis+cluster:// address, or one of these with rediss',
+  (value) => (parseRedisAddress(value) ? value : undefined),
 );
 export const postgresUrl = setting('a postgres:// address', (value) => parseUrl(value, ['postgres:', 'postgresql:']));
 

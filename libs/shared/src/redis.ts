@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import type { Logger } from './logger.ts';
 import { parseRedisAddress } from './redis-address.ts';
 
@@ -22,24 +22,9 @@ export function openRedis(
   purpose: 'commands' | 'queue',
   logger: Logger,
 ): RedisConnection {
-  const options = {
-    connectTimeout: purpose === 'commands' ? 500 : 5_000,
-    socketTimeout: Math.max(SILENCE_MS[purpose], config.REDIS_TIMEOUT_MS),
-    retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
-    // The server has become a replica: its name leads to another one by now.
-    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
-    ...(purpose === 'commands'
-      ? {
-          commandTimeout: config.REDIS_TIMEOUT_MS,
-          maxRetriesPerRequest: 0,
-          enableOfflineQueue: false,
-          enableAutoPipelining: true, // commands of one turn of the event loop in one write: a third of Redis's CPU
-        }
-      : { maxRetriesPerRequest: null }),
-  };
   const address = parseRedisAddress(config.REDIS_URL);
   if (!address) throw new Error('REDIS_URL is no address of Redis');
-  const redis = 'url' in address ? new Redis(address.url, options) : new Redis({ ...options, ...address });
+  const redis = connect(address, optionsFor(config, purpose));
   let healthy = true;
   redis.on('ready', () => {
     if (!healthy) logger.info({ purpose }, 'redis is back');
@@ -55,4 +40,44 @@ export function openRedis(
       redis.disconnect();
     },
   };
+}
+
+function optionsFor({ REDIS_TIMEOUT_MS }: { REDIS_TIMEOUT_MS: number }, purpose: 'commands' | 'queue') {
+  return {
+    connectTimeout: purpose === 'commands' ? 500 : 5_000,
+    socketTimeout: Math.max(SILENCE_MS[purpose], REDIS_TIMEOUT_MS),
+    retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
+    // The server has become a replica: its name leads to another one by now.
+    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
+    ...(purpose === 'commands'
+      ? {
+          commandTimeout: REDIS_TIMEOUT_MS,
+          maxRetriesPerRequest: 0,
+          enableOfflineQueue: false,
+          enableAutoPipelining: true, // commands of one turn of the event loop in one write: a third of Redis's CPU
+        }
+      : { maxRetriesPerRequest: null }),
+  };
+}
+
+/** How often the nodes of a cluster are asked who has which slots, beside what they say by themselves. */
+const LOOK_AT_CLUSTER_MS = 5_000;
+
+/** A cluster has the same commands: `isCluster` says that all keys of a command, or of a script, must have one hash tag. */
+function connect(
+  address: NonNullable<ReturnType<typeof parseRedisAddress>>,
+  options: ReturnType<typeof optionsFor>,
+): Redis {
+  if ('url' in address) return new Redis(address.url, options);
+  if (!('nodes' in address)) return new Redis({ ...options, ...address });
+  // Scripts travel alone: only so a node that has become a primary is told one that it does not know.
+  const { retryStrategy, ...ofNodes } = options;
+  const cluster = new Cluster(address.nodes, {
+    clusterRetryStrategy: retryStrategy,
+    enableOfflineQueue: options.maxRetriesPerRequest === null, // of the queue
+    slotsRefreshInterval: LOOK_AT_CLUSTER_MS,
+    dnsLookup: (host, callback) => callback(null, host), // certificates are for names
+    redisOptions: { ...ofNodes, ...address.redisOptions },
+  });
+  return cluster as unknown as Redis;
 }

@@ -31,7 +31,24 @@ test('over TLS, with a user and a password for servers and Sentinels', () => {
   expect(parseRedisAddress('redis+sentinel://:secret@one.example/mayfly')).not.toHaveProperty('username');
 });
 
+test('a cluster by some of its nodes, over TLS or not', () => {
+  expect(parseRedisAddress('redis+cluster://one.example,[2001:db8::1]:80')).toEqual({
+    nodes: [
+      { host: 'one.example', port: 6379 },
+      { host: '2001:db8::1', port: 80 },
+    ],
+    redisOptions: {},
+  });
+  expect(parseRedisAddress('rediss+cluster://mayfly:p%40ss@one.example:7000/')).toEqual({
+    nodes: [{ host: 'one.example', port: 7000 }],
+    redisOptions: { username: 'mayfly', password: 'p@ss', tls: {} },
+  });
+});
+
 test.each([
+  'redis+cluster://',
+  'redis+cluster://one.example/2',
+  'redis+cluster://one.example,',
   'redis+sentinel://one.example',
   'redis+sentinel://one.example/',
   'redis+sentinel:///mayfly',

@@ -3,8 +3,10 @@ import type { Admission, Guard, Limits } from './admission.ts';
 import { daySecondsLeft, type Naming, nameFrom, ofDay, type Pseudonym } from './keys/daily-names.ts';
 import type { MemoryAdmission } from './memory-admission.ts';
 import type { RedisAdmission } from './redis/redis-admission.ts';
+import type { ShardOf } from './redis/shards.ts';
 
 type Target = { networks: string[]; item: string; ofClient: Pseudonym; naming: Naming };
+type Sharding = { shardOf: ShardOf };
 
 export type Attempt = Target & {
   guard: Guard;
@@ -15,6 +17,7 @@ export type Attempt = Target & {
 type Deps = {
   limits: Limits;
   namingAt: (time: number) => Naming | Promise<Naming>;
+  shardOf: ShardOf;
   shared: RedisAdmission;
   memory: MemoryAdmission;
   logger: Logger;
@@ -40,7 +43,7 @@ export class Attempts {
     const place = `${networks.at(-1)}\n${item}`;
     const others = this.#underWay.get(place) ?? 0;
     this.#underWay.set(place, others + 1);
-    return { networks, item, ofClient, naming, place, guard: guardOf(target, others === 0) };
+    return { networks, item, ofClient, naming, place, guard: guardOf({ ...target, ...this.#deps }, others === 0) };
   }
 
   /** It was refused before it began. */
@@ -68,12 +71,12 @@ export class Attempts {
   }
 
   async #settleForAll(attempt: Attempt, { owner, isReserved }: Admission, isWrong: boolean): Promise<number> {
-    const { shared, memory, logger, namingAt, now, onSettled } = this.#deps;
+    const { shared, memory, logger, namingAt, shardOf, now, onSettled } = this.#deps;
     // Under the names that it has by now.
     const time = now();
     const naming = await namingAt(time);
     const ofClient = naming.pseudonymOf(attempt.networks[0] ?? '');
-    const guard = naming === attempt.naming ? attempt.guard : guardOf({ ...attempt, ofClient, naming }, false);
+    const guard = naming === attempt.naming ? attempt.guard : guardOf({ ...attempt, ofClient, naming, shardOf }, false);
     const settlement = { guard, isSwitched: naming.isSwitched, owner, isReserved, expireSec: daySecondsLeft(time) };
     try {
       if (isWrong) return await shared.fail(settlement);
@@ -89,13 +92,14 @@ export class Attempts {
   }
 }
 
-function guardOf({ networks, item, ofClient, naming }: Target, isAlone: boolean): Guard {
+function guardOf({ networks, item, ofClient, naming, shardOf }: Target & Sharding, isAlone: boolean): Guard {
   const ofItem = naming.pseudonymOf(item);
+  const shard = shardOf(item);
   return {
     isAlone,
     networks: networks.map((network, index) =>
-      nameFrom('mayfly:failures:', ofItem, index === 0 ? ofClient : naming.pseudonymOf(network)),
+      nameFrom(`mayfly:failures:${shard}`, ofItem, index === 0 ? ofClient : naming.pseudonymOf(network)),
     ),
-    item: ofDay(nameFrom('mayfly:guesses:', ofItem), naming.isSwitched),
+    item: ofDay(nameFrom(`mayfly:guesses:${shard}`, ofItem), naming.isSwitched),
   };
 }

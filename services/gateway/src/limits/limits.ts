@@ -10,6 +10,7 @@ import { pseudonym, type SharedKeys, sharedKeys } from './keys/shared-keys.ts';
 import { MemoryAdmission } from './memory-admission.ts';
 import { breaker } from './redis/breaker.ts';
 import { RedisAdmission } from './redis/redis-admission.ts';
+import { shardsOf } from './redis/shards.ts';
 import { WaitingRoom } from './waiting.ts';
 
 /** How often a gateway asks Redis, beside its requests, whether it is there and which keys count. */
@@ -81,10 +82,11 @@ export function requestLimits(options: {
   const memory = new MemoryAdmission(limits);
   const shared = new RedisAdmission({ redis, limits, breaker: health });
   const keys = sharedKeys(redis, health);
+  const shardOf = shardsOf(redis);
   const namingAt = dailyNames(keys, Math.max(limits.windowMs, limits.failuresWindowMs));
   const waiting = new WaitingRoom<Admission>();
   const onSettled = (place: string) => waiting.wake(place);
-  const attempts = new Attempts({ limits, namingAt, shared, memory, logger, now, onSettled });
+  const attempts = new Attempts({ limits, namingAt, shardOf, shared, memory, logger, now, onSettled });
 
   const check = () => health.probe(() => Promise.all([keys.check(), shared.stayAlive()]));
   const timer = setInterval(check, CHECK_MS).unref();
@@ -95,7 +97,7 @@ export function requestLimits(options: {
     const expireSec = daySecondsLeft(time);
     const day = dateOf(time);
     const key = pseudonym(await keys.get(`mayfly:quota-key:${day}`, expireSec), client);
-    return { key: `mayfly:quota:${day}:${key}`, bytes, expireSec };
+    return { key: `mayfly:quota:${day}:${shardOf(client)}${key}`, bytes, expireSec };
   }
 
   return {
@@ -103,7 +105,8 @@ export function requestLimits(options: {
     sharedKey: keys.get,
     async keyOf(address) {
       const naming = await namingAt(now());
-      return ofDay(nameFrom('mayfly:rate:', naming.pseudonymOf(clientOf(address))), naming.isSwitched);
+      const client = clientOf(address);
+      return ofDay(nameFrom(`mayfly:rate:${shardOf(client)}`, naming.pseudonymOf(client)), naming.isSwitched);
     },
 
     async credit(address, bytes) {
@@ -123,7 +126,7 @@ export function requestLimits(options: {
       const ofClient = naming.pseudonymOf(client);
       const attempt = isGuarded ? attempts.begin({ networks, item, ofClient, naming }) : undefined;
       const demands: Demands = {
-        rate: nameFrom('mayfly:rate:', ofClient),
+        rate: nameFrom(`mayfly:rate:${shardOf(client)}`, ofClient),
         isSwitched: naming.isSwitched,
         ...(quota ? { quota } : {}),
         ...(attempt ? { guard: attempt.guard } : {}),

@@ -61,7 +61,7 @@ export function sharedKeys(redis: Redis, breaker: Breaker): SharedKeys {
       for (const [name, { endsAt }] of known) if (endsAt <= performance.now()) known.delete(name);
       const names = [...known.keys()];
       if (names.length === 0) return;
-      const values = await redis.mget(names);
+      const values = await Promise.all(names.map((name) => redis.get(name))); // on a cluster they are in many places
       for (const [index, name] of names.entries()) {
         const { endsAt = 0 } = known.get(name) ?? {};
         learn(name, values[index] ?? (await agree(name, endsAt)), endsAt);

@@ -1,6 +1,6 @@
 import { GUESSER, type Limits, SHARES } from '../admission.ts';
 
-/** Stands for a key that is not wanted: users may be confined to the keys that begin with `mayfly:`, so it cannot be empty. */
+/** Stands, with a hash tag, for a key that is not wanted: users may be confined to keys that begin with `mayfly:`, so it cannot be empty. */
 export const NONE = 'mayfly:none';
 
 /**
@@ -26,10 +26,15 @@ end
  * the log along, and from then on everybody follows it. Decision limits-kept-in-memory.
  */
 const NAMED = `
-local NONE = '${NONE}'
+local function is_none(key)
+  return string.sub(key, 1, ${NONE.length}) == '${NONE}'
+end
+
+-- The same hash tag as the keys that were given, on a cluster.
+local tag = string.match(KEYS[#KEYS], '{%d+}') or ''
 
 local function named(key, old, is_switched)
-  if old == NONE or redis.call('EXISTS', key) == 1 then return key end
+  if is_none(old) or redis.call('EXISTS', key) == 1 then return key end
   if not is_switched then return old end
   if redis.call('EXISTS', old) == 1 then redis.call('RENAME', old, key) end
   return key
@@ -37,7 +42,7 @@ end
 
 -- The attempts under way beside a log of wrong tokens: how many each gateway has.
 local function attempts(key, old, is_switched)
-  return named(key .. ':now', old ~= NONE and old .. ':now' or NONE, is_switched)
+  return named(key .. ':now', is_none(old) and old or old .. ':now', is_switched)
 end
 
 local function release(key, owner)
@@ -91,7 +96,7 @@ end
 local function under_way(key)
   local total, each = 0, redis.call('HGETALL', key)
   for i = 1, #each, 2 do
-    if redis.call('EXISTS', 'mayfly:gateway:' .. each[i]) == 1 then
+    if redis.call('EXISTS', 'mayfly:gateway:' .. tag .. each[i]) == 1 then
       total = total + tonumber(each[i + 1])
     else
       redis.call('HDEL', key, each[i])
@@ -101,7 +106,7 @@ local function under_way(key)
 end
 
 local count, wait = 0, 0
-if KEYS[1] ~= NONE and max > 0 then
+if not is_none(KEYS[1]) and max > 0 then
   local log = named(KEYS[1], KEYS[2], is_switched)
   local oldest, now
   count, oldest, now = live(log, window, clock)
@@ -145,7 +150,7 @@ for i = 1, #reserved do
   redis.call('HINCRBY', reserved[i], ARGV[2], 1)
   redis.call('PEXPIRE', reserved[i], 3600000)
 end
-redis.call('SET', 'mayfly:gateway:' .. ARGV[2], '', 'PX', 10000)
+redis.call('SET', 'mayfly:gateway:' .. tag .. ARGV[2], '', 'PX', 10000)
 return {count, wait, 0, 0, 0, 1}
 `;
 

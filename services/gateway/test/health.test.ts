@@ -26,6 +26,8 @@ const healthOf = async (url: string) => {
 test('all who ask within a second share one look', async () => {
   const { state, upstream } = watched();
   await using gateway = await startGateway(upstream);
+  await untilTrue(async () => (await healthOf(gateway.url)).status === 200); // Redis is there: what is down is looked at more often
+  state.asked = 0;
   const began = performance.now();
   for (let round = 0; round < 5; round++) {
     await Promise.all(Array.from({ length: 64 }, () => healthOf(gateway.url)));

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@mayfly/shared/logger';
 import pg from 'pg';
 import { Client } from './client.ts';
@@ -10,6 +11,14 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Longer than the server's own patience: what takes this long is a server that is no longer heard. */
 const SILENCE_MS = 6_000;
 
+/** Connections that are kept while nothing happens: a process that has none may not get one. */
+const KEPT = 2;
+/** SQLSTATE: the server, the database or the role has as many connections as it may. */
+const TOO_MANY = '53300';
+/** So often a pool that makes do with what it has tries to get one more. */
+const ONE_MORE_MS = 500;
+const TRY_AGAIN_MS = 100;
+
 const COMMON = { Client, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, application_name: 'mayfly' };
 
 type Lent = pg.PoolClient & Client;
@@ -18,6 +27,36 @@ class Pool extends pg.Pool {
   /** One connection was silent: those that were opened before this moment may be as well, and are not used again. */
   #suspectBefore = 0;
 
+  readonly #most: number;
+  /** Connections that there are; the pool's own count has those that are being tried, too. */
+  #open = 0;
+  #growing: NodeJS.Timeout | undefined;
+
+  constructor(options: pg.PoolConfig & { max: number }) {
+    super(options);
+    this.#most = options.max;
+    this.on('connect', () => {
+      this.#open += 1;
+    });
+    this.on('remove', () => {
+      this.#open -= 1;
+    });
+  }
+
+  /** The server has no connection left to give: who waits for one waits for those that are there, and now and then for one more. */
+  #makeDo() {
+    this.options.max = Math.max(this.#open, 1);
+    if (this.#growing) return;
+    this.emit('makeDo', this.#open);
+    this.#growing = setInterval(() => {
+      this.options.max = Math.min(this.#open + 1, this.#most);
+      if (this.options.max === this.#most) {
+        clearInterval(this.#growing);
+        this.#growing = undefined;
+      }
+    }, ONE_MORE_MS).unref();
+  }
+
   // The promise form is what Kysely uses; pg's own query() uses the callback form.
   override connect = ((callback?: unknown) => {
     if (callback) return (super.connect as (callback: unknown) => void)(callback);
@@ -25,10 +64,18 @@ class Pool extends pg.Pool {
   }) as pg.Pool['connect'];
 
   async #connect(take: () => Promise<Lent>): Promise<Lent> {
+    const until = performance.now() + CONNECT_TIMEOUT_MS;
     for (;;) {
       const client = await take().catch((error: unknown) => {
-        throw translate(error);
+        if ((error as { code?: unknown }).code !== TOO_MANY || performance.now() > until) throw translate(error);
+        this.#makeDo();
+        return undefined;
       });
+      if (!client) {
+        // Where it has others, the next try waits for one of them.
+        if (this.#open === 0) await sleep(TRY_AGAIN_MS);
+        continue;
+      }
       const { release } = client;
       const discard = () => {
         client.connection.stream.destroy(); // a goodbye would wait for an answer
@@ -52,6 +99,7 @@ export function openPool(url: string, max: number, logger: Logger, prepare: 'aut
     ...COMMON,
     connectionString: url,
     max,
+    min: Math.min(KEPT, max),
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 1_800,
     query_timeout: SILENCE_MS,
@@ -60,6 +108,9 @@ export function openPool(url: string, max: number, logger: Logger, prepare: 'aut
   const onError = (error: NodeJS.ErrnoException) => logger.warn({ code: error.code }, 'a PostgreSQL connection broke');
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));
+  pool.on('makeDo' as 'error', (connections) => {
+    logger.warn({ connections, wanted: max }, 'PostgreSQL gives no more connections: this process makes do');
+  });
   return pool;
 }
 

@@ -90,9 +90,9 @@ async function sendFromHere(): Promise<string> {
   return link;
 }
 
-/** The page has given everything to the browser, which may not have written all of it yet. */
+/** The page has given everything to the browser, which may not have written all of it yet: from its storage it copies it. */
 async function untilSaved(downloads: string, sizeBytes: number) {
-  for (let tries = 0; tries < 100; tries += 1, await sleep(100)) {
+  for (let tries = 0; tries < 1_000; tries += 1, await sleep(100)) {
     if (readdirSync(downloads).some((name) => statSync(join(downloads, name)).size === sizeBytes)) return;
   }
   throw new Error('the browser has not saved it');

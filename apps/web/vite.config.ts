@@ -16,7 +16,8 @@ const isOfPage = (id: string) => !/\/(?:service-worker|offline)\/|\?raw$|\/langu
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [svelte(), texts()],
+  // Names of styles are hashes of paths: of those from here, whatever folder this lies in and whoever builds it.
+  plugins: [svelte({ compilerOptions: { rootDir: import.meta.dirname } }), texts()],
   worker: { format: 'es', rolldownOptions: { treeshake: { manualPureFunctions: NEEDLESS } } },
   build: {
     target: 'es2023',

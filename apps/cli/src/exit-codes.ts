@@ -1,7 +1,7 @@
 import { type ErrorCode, MayflyError } from '@mayfly/client';
 
 /** What the command line itself finds wrong. */
-export type LocalCode = 'usage' | 'exists' | 'not-owner' | 'disk';
+export type LocalCode = 'usage' | 'exists' | 'not-owner' | 'disk' | 'different';
 
 /** A failure that is told in one sentence. */
 export class CliError extends Error {
@@ -48,6 +48,7 @@ const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   'upload-ended': 18,
   'download-ended': 19,
   'bad-answer': 20,
+  different: 21,
   aborted: STOPPED,
 };
 

@@ -11,6 +11,7 @@ import { close, extend, status } from './commands/own.ts';
 import { request } from './commands/request.ts';
 import { resume } from './commands/resume.ts';
 import { send } from './commands/send.ts';
+import { verify } from './commands/verify.ts';
 import { COMPLETION_HELP, completion, SHELLS, type Shell } from './completion.ts';
 import type { Context } from './context.ts';
 
@@ -158,6 +159,15 @@ export function buildProgram(version: string, open: () => Promise<Context>): Com
   command('list', 'list what was sent from here')
     .option('--prune', 'forget what has ended')
     .action(async (options) => list(await open(), options));
+  command('verify', 'compare the pages that a service serves with the published ones')
+    .argument('<server>')
+    .option('--release <file>', 'release.json of the version to expect, or its number (default: that of this command)')
+    .option(
+      '--watch [seconds]',
+      'look again and again, until something differs (default: every 900 seconds)',
+      readCount,
+    )
+    .action(async (server, options) => verify(await open(), server, options));
   plainCommand('completion', 'print what makes a shell complete commands and options')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText('after', COMPLETION_HELP)

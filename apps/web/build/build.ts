@@ -13,6 +13,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'vite';
 import { compress } from './compress.ts';
 import { addIntegrity } from './integrity.ts';
+import { writeRelease } from './release.ts';
 
 const app = resolve(import.meta.dirname, '..');
 const root = resolve(app, '../..');
@@ -38,8 +39,9 @@ export async function buildWebApp(folder = join(app, 'dist')): Promise<{ folder:
   try {
     await buildForPeople(fresh);
     addIntegrity(fresh);
-    await compress(fresh);
     copyFileSync(join(app, 'src/pages.json'), join(fresh, 'pages.json')); // for the service: which addresses are pages
+    writeRelease(fresh, version());
+    await compress(fresh);
     writeFileSync(join(fresh, '.built-from'), stamp);
     mkdirSync(resolve(folder, '..'), { recursive: true });
     rmSync(folder, { recursive: true, force: true });
@@ -50,6 +52,10 @@ export async function buildWebApp(folder = join(app, 'dist')): Promise<{ folder:
     rmSync(fresh, { recursive: true, force: true });
   }
   return { folder, isNew: true };
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(join(app, 'package.json'), 'utf8')).version;
 }
 
 /** What comes out is the same whoever asks: a test runner's NODE_ENV would make it a build for developers. */

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { type Config, ConfigError, color, line, linkTarget, optional, text } from '@mayfly/shared/config';
-import { TYPES, type WebFile, webFile } from './web-file.ts';
+import { type WebFile, webFile } from './web-file.ts';
 
 export const brandSettings = {
   BRAND_NAME: optional(line(40)(undefined, 'what the pages call this service; Mayfly unless set')),
@@ -52,7 +52,7 @@ export function brandFiles(config: Partial<Config<typeof brandSettings>>): Map<s
 }
 
 function readLogo(path: string): Buffer {
-  if (!LOGO_ENDINGS.includes(extname(path)) || TYPES[extname(path)] === undefined)
+  if (!LOGO_ENDINGS.includes(extname(path)))
     throw new ConfigError('BRAND_LOGO must be a file whose name ends with .svg or .png');
   try {
     if (statSync(path).size <= LOGO_MOST_BYTES) return readFileSync(path);

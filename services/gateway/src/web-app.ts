@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 import type { App } from '@mayfly/shared/app';
 import { ConfigError } from '@mayfly/shared/config';
+import { CONTENT_TYPES, inlineScripts, pagePolicy, UNSERVED } from '@mayfly/vocabulary/pages';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CODINGS, TYPES, type WebFile, webFile } from './web-file.ts';
+import { CODINGS, type WebFile, webFile } from './web-file.ts';
 
 export type WebApp = {
   /** Addresses that a person opens. All are one document: what it shows, it finds out from the address. Contract 1. */
@@ -14,7 +15,7 @@ export type WebApp = {
   policy: string;
 };
 
-const NEEDED = ['index.html', 'pages.json'];
+const NEEDED = Object.values(UNSERVED);
 
 /** Reads a built web app, about six megabytes, into memory. Throws ConfigError when there is none in that folder. */
 export function readWebApp(folder: string): WebApp {
@@ -23,13 +24,12 @@ export function readWebApp(folder: string): WebApp {
   const files = new Map<string, WebFile>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || TYPES[extname(path)] === undefined) continue;
+    if (!entry.isFile() || CONTENT_TYPES[extname(path)] === undefined) continue;
     files.set(`/${relative(folder, path).split(sep).join('/')}`, readWebFile(folder, path));
   }
-  const index = readWebFile(folder, join(folder, 'index.html'));
-  files.delete('/index.html'); // it has better addresses
-  files.delete('/pages.json');
-  const pages = Object.keys(JSON.parse(readFileSync(join(folder, 'pages.json'), 'utf8')) as Record<string, string>);
+  const index = readWebFile(folder, join(folder, UNSERVED.document));
+  for (const name of NEEDED) files.delete(`/${name}`);
+  const pages = Object.keys(JSON.parse(readFileSync(join(folder, UNSERVED.pages), 'utf8')) as Record<string, string>);
   return { pages, index, files, policy: contentSecurityPolicy(index.body.toString()) };
 }
 
@@ -49,31 +49,8 @@ function cacheControl([top = '', ...below]: string[]): string {
   return top.endsWith('.html') || below.length > 0 ? 'no-store' : 'no-cache';
 }
 
-/**
- * Own scripts and nothing else; text becomes script or markup only through the two policies named here. Scripts in the
- * document itself (the map of hashes) are allowed by their hash.
- */
 function contentSecurityPolicy(html: string): string {
-  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(
-    ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,
-  );
-  return [
-    "default-src 'none'",
-    // Argon2 is WebAssembly; this allows no eval of text.
-    ["script-src 'self' 'wasm-unsafe-eval'", ...inline].join(' '),
-    "style-src 'self'",
-    "img-src 'self' data: blob:",
-    'media-src blob:', // previews: made in the page, and of no type that is a document
-    "connect-src 'self'",
-    "worker-src 'self'",
-    "frame-src 'self'", // a download through the service worker begins in a frame
-    "manifest-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    'trusted-types svelte-trusted-html mayfly',
-  ].join('; ');
+  return pagePolicy(inlineScripts(html).map((text) => createHash('sha256').update(text).digest('base64')));
 }
 
 /** Serves the web app: pages, and every file at its path; at other addresses a page that says so. Decision static-pages. */

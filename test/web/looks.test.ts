@@ -161,6 +161,10 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     expect(answer?.status()).toBe(404);
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await check(page, 'missing-page');
+    await page.getByText(/^Mayfly \d/).click();
+    await page.getByText(/^This page says that it is release [0-9a-f]{12}\.$/).waitFor();
+    await page.getByText(`mayfly verify ${web.baseUrl}`).waitFor();
+    await check(page, 'release');
     await page.getByRole('link', { name: 'Send files or a note' }).click();
     await page.getByRole('heading', { name: PROMISE }).waitFor();
   });

@@ -9,6 +9,7 @@ import { brandFiles } from './brand.ts';
 import { selfCheck } from './limits/http/self-check.ts';
 import { requestLimits } from './limits/limits.ts';
 import { observedLimits } from './limits/observed-limits.ts';
+import { integrityHeaders } from './page-integrity.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
 import { observeReplicas, type Upstream } from './upstream.ts';
@@ -29,7 +30,7 @@ export async function openGateway(
 ) {
   const { config, upstreams, redis, scrape, logger, isReady = async () => true } = deps;
   observeReplicas(upstreams);
-  const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR);
+  const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR, integrityHeaders(config));
   const brand = brandFiles(config); // a logo that cannot be read is said at the start, whatever is served
   for (const [path, file] of brand) web?.files.set(path, file);
   const createKeys = config.CREATE_GUARD === 'key' ? config.CREATE_KEYS : undefined;

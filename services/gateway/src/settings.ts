@@ -26,6 +26,7 @@ import {
   uploadSettings,
 } from '@mayfly/shared/settings';
 import { brandSettings } from './brand.ts';
+import { integritySettings } from './page-integrity.ts';
 
 export const limitSettings = {
   RATE_LIMIT_MAX: count('1200', 'requests that a client may make in a window (0: no limit)'),
@@ -86,6 +87,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...drainSettings,
   CORS_ORIGINS: optional(origins(undefined, 'pages of other origins whose scripts may use the API; none unless set')),
   WEB_DIR: optional(text(undefined, 'folder of the built web app; without it there are no pages')),
+  ...integritySettings,
   ...brandSettings,
   ...limitSettings,
   ...fairnessSettings,

@@ -13,12 +13,14 @@ export type WebApp = {
   index: WebFile;
   files: Map<string, WebFile>;
   policy: string;
+  /** What the document alone says besides. */
+  pageHeaders: Record<string, string>;
 };
 
 const NEEDED = Object.values(UNSERVED);
 
 /** Reads a built web app, about six megabytes, into memory. Throws ConfigError when there is none in that folder. */
-export function readWebApp(folder: string): WebApp {
+export function readWebApp(folder: string, pageHeaders: WebApp['pageHeaders'] = {}): WebApp {
   const missing = NEEDED.find((name) => !existsSync(join(folder, name)));
   if (missing) throw new ConfigError(`WEB_DIR holds no ${missing}: build the web app (node apps/web/build/build.ts)`);
   const files = new Map<string, WebFile>();
@@ -30,7 +32,7 @@ export function readWebApp(folder: string): WebApp {
   const index = readWebFile(folder, join(folder, UNSERVED.document));
   for (const name of NEEDED) files.delete(`/${name}`);
   const pages = Object.keys(JSON.parse(readFileSync(join(folder, UNSERVED.pages), 'utf8')) as Record<string, string>);
-  return { pages, index, files, policy: contentSecurityPolicy(index.body.toString()) };
+  return { pages, index, files, policy: contentSecurityPolicy(index.body.toString()), pageHeaders };
 }
 
 function readWebFile(folder: string, path: string): WebFile {
@@ -63,6 +65,7 @@ export function webPages(app: App, web: WebApp) {
       'content-security-policy': file.policy ?? web.policy, // a worker's own, too
       etag: file.etag,
       vary: 'Accept-Encoding',
+      ...(file === web.index ? web.pageHeaders : {}),
     });
     if (reply.statusCode === 200 && request.headers['if-none-match'] === file.etag) return reply.code(304).send();
     if (coding) reply.header('content-encoding', coding);

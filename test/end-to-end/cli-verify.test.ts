@@ -65,7 +65,9 @@ describe.each(SHAPES)('mayfly verify (%s)', (shape) => {
       LINK_PRIVACY: 'https://files.example/privacy',
     };
     const { TEST_WEB_DIR = '' } = process.env;
-    running = stack.use(await startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...brand }));
+    running = stack.use(
+      await startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...brand, INTEGRITY_POLICY: 'enforce', WAICT: 'report' }),
+    );
     cwd = stack.use(await freshFolder()).path;
   });
   afterAll(() => stack.disposeAsync());
@@ -77,7 +79,7 @@ describe.each(SHAPES)('mayfly verify (%s)', (shape) => {
     return { code, ...JSON.parse(out) };
   }
 
-  test('finds nothing on an unchanged server, whatever brand its operator has set', async () => {
+  test('finds nothing on an unchanged server, whatever brand and headers its operator has set', async () => {
     const { code, out, err } = await verify(running.baseUrl);
     expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(`serves Mayfly ${release.version}`) });
     expect(err).toContain('Others may be sent something else');

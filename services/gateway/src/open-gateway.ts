@@ -13,6 +13,7 @@ import { integrityHeaders } from './page-integrity.ts';
 import type { Service } from './routes.ts';
 import type { settings } from './settings.ts';
 import { observeReplicas, type Upstream } from './upstream.ts';
+import { offerManifest } from './waict.ts';
 import { readWebApp } from './web-app.ts';
 
 /** The gateway and its admin port, closed with the stack. The public port is the caller's to open, as the last thing. */
@@ -30,9 +31,10 @@ export async function openGateway(
 ) {
   const { config, upstreams, redis, scrape, logger, isReady = async () => true } = deps;
   observeReplicas(upstreams);
-  const web = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR, integrityHeaders(config));
+  const built = config.WEB_DIR === undefined ? undefined : readWebApp(config.WEB_DIR, integrityHeaders(config));
   const brand = brandFiles(config); // a logo that cannot be read is said at the start, whatever is served
-  for (const [path, file] of brand) web?.files.set(path, file);
+  for (const [path, file] of brand) built?.files.set(path, file);
+  const web = built && config.WAICT === 'report' ? offerManifest(built) : built;
   const createKeys = config.CREATE_GUARD === 'key' ? config.CREATE_KEYS : undefined;
   if (config.CREATE_GUARD === 'key' && !createKeys) throw new ConfigError('CREATE_KEYS is missing (CREATE_GUARD=key)');
   const requests = observedLimits(requestLimits({ redis, settings: config, logger }));

@@ -6,6 +6,11 @@ export const integritySettings = {
     'off',
     'whether browsers refuse scripts of pages that come without a hash, or only say so in their console',
   ),
+  WAICT: choice(
+    ['off', 'report'],
+    'off',
+    'whether browsers that know WAICT are told which files the pages consist of, and report others',
+  ),
 };
 
 const INTEGRITY_HEADERS = {

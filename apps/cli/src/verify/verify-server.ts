@@ -109,6 +109,8 @@ const toProblems = (over: AbortSignal) => (error: unknown) => {
   return [error instanceof BadAnswer ? message : `cannot be had (${code ?? message})`];
 };
 
+/** By address, then by browser. What one answer has wrong stays in its order. */
 function byPath(one: Difference, other: Difference): number {
-  return one.path < other.path ? -1 : one.path > other.path ? 1 : 0;
+  const [before, after] = [`${one.path} ${one.browser}`, `${other.path} ${other.browser}`];
+  return before < after ? -1 : before > after ? 1 : 0;
 }

@@ -7,7 +7,7 @@ import { runningStores } from './start/running-stores.ts';
 const root = resolve(import.meta.dirname, '..');
 const { env } = process;
 if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-const needsStores = process.argv[2] !== 'push-keys';
+const needsStores = !['push-keys', 'keygen'].includes(process.argv[2] ?? '');
 if (needsStores && !env.DATABASE_URL && !env.DATABASE_URL_FILE) {
   const dataDir = resolve(root, env.MAYFLY_DATA_DIR || '.data');
   const stores = runningStores(dataDir);

@@ -6,6 +6,7 @@ import { describeEachShape } from '../support/each-shape.ts';
 /** All that can be switched on without a choice that is the operator's is there. */
 const SETTINGS = {
   WEBHOOK_HOSTS: 'hooks.example',
+  REPORTS: 'on',
   EXPIRE_OPTIONS_SEC: '300,3600,86400,604800',
   NOTE_EXPIRE_OPTIONS_SEC: '300,3600,86400,604800',
 };
@@ -50,6 +51,7 @@ describeEachShape(
             dropOptions: [1, 5, 10, 50, 100],
             maxBytes: 20 * 1024 ** 3,
           },
+          reports: {},
           uploadParts: {
             minBytes: 5 * 1024 ** 2,
             maxBytes: 99_000_000,
@@ -93,7 +95,7 @@ describeEachShape(
       expect(page.text).not.toMatch(/(src|href)="(https?:)?\/\//);
     });
 
-    test('docs/openapi.json is what a service with the default settings and notices answers (npm test -- reference -u writes it)', async () => {
+    test('docs/openapi.json is what a service with the default settings, notices and reports answers (npm test -- reference -u writes it)', async () => {
       const { body } = await document();
       const anyVersion = { ...body, info: { ...(body.info as object), version: 'any' }, servers: [{ url: '/' }] };
       await expect(`${JSON.stringify(anyVersion, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');

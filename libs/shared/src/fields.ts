@@ -1,4 +1,4 @@
-import { ID_PATTERN, NOTE_CONTENT_TYPES, PASSWORD_ALGOS } from '@mayfly/vocabulary';
+import { ID_PATTERN, NOTE_CONTENT_TYPES, PASSWORD_ALGOS, REPORT_KINDS, type ReportKind } from '@mayfly/vocabulary';
 import Type from 'typebox';
 
 // The contract's field types. `base64` and `base64url` (RFC 4648, sections 4 and 5) are different: neither accepts the
@@ -48,6 +48,9 @@ export const Nullable = <T extends string>(description: string) =>
   Type.Unsafe<T | null>({ type: ['string', 'null'], description });
 
 export const PasswordAlgo = OneOf(PASSWORD_ALGOS, 'key derivation of the password');
+export type { ReportKind };
+export const isReportKind = (text: string): text is ReportKind => (REPORT_KINDS as readonly string[]).includes(text);
+export const Kind = OneOf(REPORT_KINDS, 'what it is about');
 export const ContentType = OneOf(NOTE_CONTENT_TYPES, 'what the plaintext is');
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, milliseconds' });
 export const Id = Type.String({ format: 'uuid' });

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import Type, { type TObject, type TProperties } from 'typebox';
 import { errorAnswers } from './answers.ts';
 import type { App } from './app.ts';
+import { type Block, type Blocks, findBlocked, stateFields, timesOf } from './blocked-items.ts';
 import type { Config } from './config.ts';
 import { HttpError, invalidRequest } from './errors.ts';
 import { OneOf, parseId, Timestamp, TOKEN_BODY_BYTES, Token } from './fields.ts';
@@ -47,6 +48,9 @@ type OwnedKind<I extends Item> = {
   /** What its owner knows besides. */
   facts?: TProperties;
   factsOf?: (item: I) => Record<string, unknown>;
+  blockedFacts?: (block: Block) => Record<string, unknown>;
+  /** Where there may be any. */
+  blocks?: Blocks;
   expireOptions: number[];
   useOptions: number[];
   badOwnerToken: () => HttpError;
@@ -73,7 +77,7 @@ export function ownerEndpoints<I extends Item>(app: App, limits: NoticeLimits, o
   const hasNotices = noticeKinds(limits) !== undefined;
   const longestSec = longestLife(limits, expireOptions);
   const answer: TObject = Type.Object({
-    state: OneOf(['available', 'expired', 'limit_reached'], 'the last two: it is over'),
+    ...stateFields(of.blocks),
     createdAt: Timestamp,
     expiresAt: Timestamp,
     usedAt: Type.Array(Timestamp, { description: 'when it was used, to the minute; what is not known is missing' }),
@@ -105,12 +109,20 @@ export function ownerEndpoints<I extends Item>(app: App, limits: NoticeLimits, o
     const { status } = await find(request);
     throw gone(status === 'available' ? 'limit_reached' : status);
   }
+  /** What is told of an item of which nothing else is left; undefined unless it was blocked. */
+  async function describeBlocked({ params, headers }: Asked) {
+    const asked = { kind, idText: params.id, ownerToken: headers['x-owner-token'] };
+    const block = await findBlocked(of.blocks, asked, badOwnerToken);
+    if (!block) return undefined;
+    const { usedCount, mostUses: most } = block;
+    const uses = { usedAt: [], [of.usedCount]: usedCount, [mostUses]: most, ...(hasNotices ? { hooks: 0 } : {}) };
+    return { state: 'blocked', kind: block.kind, ...timesOf(block), ...uses, ...of.blockedFacts?.(block) };
+  }
   async function describe(request: Asked) {
     const item = await find(request);
     return {
       state: item.status,
-      createdAt: item.createdAt.toISOString(),
-      expiresAt: item.expiresAt.toISOString(),
+      ...timesOf(item),
       usedAt: item.usedAt.map((at) => at.toISOString()),
       ...(hasNotices ? { hooks: item.hookCount } : {}),
       [of.usedCount]: item.usedCount,
@@ -154,7 +166,7 @@ export function ownerEndpoints<I extends Item>(app: App, limits: NoticeLimits, o
   };
 
   if (limits.OWNER_CONTROL === 'yes') {
-    app.get(url, { schema: status, config }, (request) => describe(request));
+    app.get(url, { schema: status, config }, async (request) => (await describeBlocked(request)) ?? describe(request));
     // All or nothing, in one step with the uses that are counted meanwhile.
     app.post(`${url}/terms`, { schema: terms, config, bodyLimit: TOKEN_BODY_BYTES }, async (request) => {
       const { expireSec, [mostUses]: most } = request.body as Record<string, number | undefined>;

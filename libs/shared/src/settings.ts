@@ -61,6 +61,21 @@ export const requestSettings = {
   ),
 };
 
+/** Whether recipients can tell the operator of what they were sent. Contract 17. */
+export const reportSettings = {
+  REPORTS: choice(
+    ['off', 'on'],
+    'off',
+    'whether recipients can report what they were sent, and are told when it was blocked',
+  ),
+  REPORT_PUBLIC_KEY: optional(
+    base64urlBytes(1216)(
+      undefined,
+      'public key that links are disclosed to, from `npm run admin -- keygen`; none can be disclosed unless set',
+    ),
+  ),
+};
+
 /** Whether everybody may create. Contract 16. */
 export const guardSettings = {
   CREATE_GUARD: choice(

@@ -1,3 +1,5 @@
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: one list of all stores, each written alike.
+
 import { type Operations, observeOperations } from '@mayfly/shared/telemetry/operations';
 import type { DownloadLeases } from './download-leases.ts';
 import type { FileRequestSweep, FileRequests } from './file-requests.ts';
@@ -6,6 +8,7 @@ import type { Notices } from './notices.ts';
 import type { OwnedItems } from './owned-items.ts';
 import type { PairedBlobs } from './paired-blobs.ts';
 import type { UploadReconciliation } from './reconcile.ts';
+import type { Blocks, DeskSweep, Reports } from './reports.ts';
 import type { NoteSweep, UploadSweep } from './sweep.ts';
 import type { UploadSessions } from './upload-sessions.ts';
 import type { Uploads } from './uploads.ts';
@@ -118,6 +121,24 @@ export function observedFileRequestSweep(requests: FileRequestSweep): FileReques
   return {
     retire: (...given) => run('retire', () => requests.retire(...given)),
     endTombstones: (...given) => run('endTombstones', () => requests.endTombstones(...given)),
+  };
+}
+
+export function observedReports(reports: Reports): Reports {
+  const run = onDatabase('reports');
+  return { add: (...given) => run('add', () => reports.add(...given)) };
+}
+
+export function observedBlocks(blocks: Blocks): Blocks {
+  const run = onDatabase('blocks');
+  return { find: (...given) => run('find', () => blocks.find(...given)) };
+}
+
+export function observedDeskSweep(desk: DeskSweep): DeskSweep {
+  const run = onDatabase('desk');
+  return {
+    endReports: () => run('endReports', () => desk.endReports()),
+    endBlocks: (...given) => run('endBlocks', () => desk.endBlocks(...given)),
   };
 }
 

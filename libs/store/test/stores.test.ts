@@ -11,6 +11,7 @@ import { memoryFileRequests } from '../src/memory/file-requests.ts';
 import { memoryNotes } from '../src/memory/notes.ts';
 import { memoryNotices } from '../src/memory/notices.ts';
 import { memoryOwnedNotes, memoryOwnedUploads } from '../src/memory/owned-items.ts';
+import { memoryReports } from '../src/memory/reports.ts';
 import { memoryUploadSessions } from '../src/memory/upload-sessions.ts';
 import { memoryUploads } from '../src/memory/uploads.ts';
 import type { Notes } from '../src/notes.ts';
@@ -21,6 +22,7 @@ import { NOTICES } from '../src/postgres/noted.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
 import { postgresNoteNotices, postgresUploadNotices } from '../src/postgres/notices.ts';
 import { postgresOwnedNotes, postgresOwnedUploads } from '../src/postgres/owned-items.ts';
+import { postgresBlocks, postgresDesk, postgresDeskSweep, postgresReports } from '../src/postgres/reports.ts';
 import { postgresUploadSessions } from '../src/postgres/upload-sessions.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 import { openS3Blobs } from '../src/s3/blobs.ts';
@@ -34,6 +36,7 @@ import { notesContract } from './contract-notes.ts';
 import { noticesContract } from './contract-notices.ts';
 import { ownedContract } from './contract-owned-items.ts';
 import { partsContract } from './contract-parts.ts';
+import { reportsContract } from './contract-reports.ts';
 import { sessionsContract } from './contract-sessions.ts';
 import { uploadsContract } from './contract-uploads.ts';
 import { settled, settledNoteSweep, settledUploadSweep } from './settled-sweeps.ts';
@@ -65,7 +68,7 @@ async function wait(seconds: number) {
   const columns = await query<{ table: string; column: string }>(
     openedUrl,
     `select format('%I.%I', table_schema, table_name) as table, column_name as column from information_schema.columns
-      where table_schema in ('files', 'notes') and data_type = 'timestamp with time zone' and datetime_precision = 3`,
+      where table_schema in ('files', 'notes', 'desk') and data_type = 'timestamp with time zone' and datetime_precision = 3`,
   );
   const earlier = `make_interval(secs => ${seconds})`;
   const ofViews = `recent_views = (select jsonb_object_agg(key, value ||
@@ -120,6 +123,36 @@ fileRequestsContract(
   async (maxBytes) => {
     const { db, close } = await openTables();
     return { requests: postgresFileRequests(db, { maxBytes }), sweep: settled(postgresFileRequestSweep(db)), close };
+  },
+  wait,
+);
+reportsContract(
+  'memory',
+  async () => {
+    const [uploads, notes] = [memoryUploads(() => now), memoryNotes(() => now)];
+    const desk = memoryReports(uploads, notes, () => now);
+    const sessions = memoryUploadSessions(uploads, () => now);
+    const leases = memoryDownloadLeases(uploads, () => now);
+    return { uploads, notes, sessions, leases, reports: desk, desk, sweep: desk, blocks: desk.blocks };
+  },
+  advanceClock,
+);
+reportsContract(
+  'PostgreSQL',
+  async () => {
+    const { db, close } = await openTables();
+    return {
+      uploads: { ...postgresUploads(db), ...settledUploadSweep(db) },
+      notes: postgresNotes(db),
+      requests: postgresFileRequests(db),
+      sessions: postgresUploadSessions(db),
+      leases: postgresDownloadLeases(db),
+      reports: postgresReports(db),
+      desk: postgresDesk(db),
+      sweep: settled(postgresDeskSweep(db)),
+      blocks: postgresBlocks(db),
+      close,
+    };
   },
   wait,
 );

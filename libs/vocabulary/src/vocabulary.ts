@@ -8,3 +8,7 @@ export type PasswordAlgo = (typeof PASSWORD_ALGOS)[number];
 
 export const NOTE_CONTENT_TYPES = ['text', 'password', 'code', 'markdown', 'sshkey'] as const;
 export type NoteContentType = (typeof NOTE_CONTENT_TYPES)[number];
+
+/** What somebody reports, and why an operator blocks. Contract 17. */
+export const REPORT_KINDS = ['malware', 'phishing', 'csam', 'copyright', 'other'] as const;
+export type ReportKind = (typeof REPORT_KINDS)[number];

@@ -10,10 +10,12 @@ import { runProcess } from '@mayfly/shared/process';
 import { openRedis } from '@mayfly/shared/redis';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import {
+  observedBlocks,
   observedDownloadLeases,
   observedFileRequests,
   observedNotes,
   observedOwnedItems,
+  observedReports,
   observedUploadSessions,
   observedUploads,
 } from '@mayfly/store/observed';
@@ -23,6 +25,7 @@ import { postgresDownloadLeases } from '@mayfly/store/postgres/download-leases';
 import { postgresFileRequests } from '@mayfly/store/postgres/file-requests';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresOwnedNotes, postgresOwnedUploads } from '@mayfly/store/postgres/owned-items';
+import { postgresBlocks, postgresReports } from '@mayfly/store/postgres/reports';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
@@ -50,13 +53,17 @@ await runProcess(async (untilStopped) => {
   const maxBytes = config.NOTES_MAX_BYTES || undefined;
   const allNotes = observedNotes(postgresNotes(db, { maxBytes, keepsUseTimes }));
   const ownedNotes = observedOwnedItems(postgresOwnedNotes(db), 'ownedNotes');
+  const takesReports = config.REPORTS === 'on';
+  const desk = { reports: observedReports(postgresReports(db)), blocks: observedBlocks(postgresBlocks(db)) };
   const { redis } = stack.use(openRedis(config, 'commands', logger));
   const queue = stack.use(openRedis(config, 'queue', logger));
 
   const bodies = openBodyBudget(config.BODY_BUFFER_BYTES);
   const common = { limits: config, bodies, logger };
-  const files = stack.use(buildFiles({ uploads, sessions, leases, owned: ownedUploads, requests, blobs, ...common }));
-  const notes = stack.use(buildNotes({ notes: allNotes, owned: ownedNotes, ...common }));
+  const ofFiles = { uploads, sessions, leases, owned: ownedUploads, requests, blobs };
+  const files = stack.use(buildFiles({ ...ofFiles, desk: takesReports ? desk : undefined, ...common }));
+  const blocks = takesReports ? desk.blocks : undefined;
+  const notes = stack.use(buildNotes({ notes: allNotes, owned: ownedNotes, blocks, ...common }));
   stack.use(buildJanitor({ db, blobs, redis: queue.redis, config, logger }));
   const upstreams = { files: await localUpstream(files), notes: await localUpstream(notes) };
   const isReady = () => uploads.check();

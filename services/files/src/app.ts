@@ -21,6 +21,8 @@ import { putPart } from './endpoints/parts/put.ts';
 import { partsState } from './endpoints/parts/state.ts';
 import { password } from './endpoints/password.ts';
 import { ready } from './endpoints/ready.ts';
+import { notice } from './endpoints/reports/notice.ts';
+import { report } from './endpoints/reports/report.ts';
 import { createRequest } from './endpoints/requests/create.ts';
 import { deleteRequest } from './endpoints/requests/delete.ts';
 import { drop } from './endpoints/requests/drop.ts';
@@ -46,6 +48,10 @@ export function buildFiles(given: Omit<FilesDeps, 'funnel' | 'requestFunnel'>): 
       for (const endpoint of [createRequest, requestInfo, drop, drops, deleteRequest]) endpoint(scope, deps);
       if (deps.limits.CREATE_GUARD === 'key') slot(scope, deps);
       if (noticeKinds(deps.limits)) for (const endpoint of [requestHooks, endRequestHooks]) endpoint(scope, deps);
+    }
+    if (deps.desk) {
+      report(scope, deps.desk, deps.limits);
+      notice(scope, deps.desk);
     }
     const parts = partLimits(deps.limits);
     if (parts) {

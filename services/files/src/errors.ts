@@ -33,6 +33,7 @@ export const noRoomForRequest = (cause?: unknown) =>
   insufficientStorage('Not enough storage space for this request', cause);
 
 export const requestNotFound = () => new HttpError(404, 'Request not found');
+export const notBlocked = () => new HttpError(404);
 export const metadataMissing = () => new HttpError(409, 'Metadata is not set');
 export const requestExpired = () => new HttpError(410, 'Request has expired');
 export const requestFull = () => new HttpError(410, 'Request is full');

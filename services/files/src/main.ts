@@ -6,9 +6,11 @@ import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
 import {
+  observedBlocks,
   observedDownloadLeases,
   observedFileRequests,
   observedOwnedItems,
+  observedReports,
   observedUploadSessions,
   observedUploads,
 } from '@mayfly/store/observed';
@@ -17,6 +19,7 @@ import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresDownloadLeases } from '@mayfly/store/postgres/download-leases';
 import { postgresFileRequests } from '@mayfly/store/postgres/file-requests';
 import { postgresOwnedUploads } from '@mayfly/store/postgres/owned-items';
+import { postgresBlocks, postgresReports } from '@mayfly/store/postgres/reports';
 import { postgresStoreRecord } from '@mayfly/store/postgres/store-record';
 import { postgresUploadSessions } from '@mayfly/store/postgres/upload-sessions';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
@@ -38,6 +41,8 @@ await runProcess(async (untilStopped) => {
     postgresFileRequests(db, { maxBytes: config.REQUESTS_STORAGE_MAX_BYTES || undefined, keepsUseTimes }),
   );
   const sessions = observedUploadSessions(postgresUploadSessions(db, ceiling));
+  const takesReports = config.REPORTS === 'on';
+  const desk = { reports: observedReports(postgresReports(db)), blocks: observedBlocks(postgresBlocks(db)) };
   // Without its blob store, or with a full one, it still serves what needs no payload; health tells.
   const isReady = () => uploads.check();
   const admin = stack.use(await openAdmin(config, { isReady, scrape, logger }));
@@ -48,6 +53,7 @@ await runProcess(async (untilStopped) => {
       leases,
       owned,
       requests,
+      desk: takesReports ? desk : undefined,
       blobs,
       limits: config,
       logger,

@@ -14,6 +14,7 @@ import { limitRequests } from './limits/http/limit-requests.ts';
 import { requestLimits } from './limits/limits.ts';
 import { countSessions } from './open-sessions.ts';
 import { reference } from './reference.ts';
+import { limitReports } from './report-limit.ts';
 import { methodsOf, type Route, routesWith } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import type { BeforeAnswer, Upstream } from './upstream.ts';
@@ -63,6 +64,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   limitRequests(app, requests, deps.limits);
   guardCreation(app, deps, requests);
   countSessions(app, requests, deps);
+  limitReports(app, requests, deps);
   beFair(app, deps.settings, deps);
   describedEndpoints(app, (scope) => {
     health(scope, deps);

@@ -60,6 +60,16 @@ const Limits = Type.Object({
       { description: 'requests for files; absent when there are none' },
     ),
   ),
+  reports: Type.Optional(
+    Type.Object(
+      {
+        publicKey: Type.Optional(
+          Type.String({ description: 'base64url; what links are sealed to; absent where none can be disclosed' }),
+        ),
+      },
+      { description: 'what recipients can report; absent when nothing is taken' },
+    ),
+  ),
   createGuard: Type.Optional(
     Type.Literal('key', { description: 'whoever creates needs a key; absent when nobody does' }),
   ),
@@ -88,6 +98,8 @@ const requestLimits = (limits: GatewayDeps['limits']) => ({
   maxBytes: limits.REQUEST_MAX_BYTES,
 });
 
+const reportKey = ({ REPORT_PUBLIC_KEY: publicKey }: GatewayDeps['limits']) => (publicKey ? { publicKey } : {});
+
 /** Contract: GET /api/config. */
 export function configEndpoint(app: App, { limits, createKeys }: GatewayDeps) {
   const parts = partLimits(limits);
@@ -106,6 +118,7 @@ export function configEndpoint(app: App, { limits, createKeys }: GatewayDeps) {
     ...(notices ? { notices } : {}),
     ...(limits.SEALED_METADATA === 'yes' ? { sealedMetadata: true as const } : {}),
     ...(limits.REQUESTS === 'yes' ? { requests: requestLimits(limits) } : {}),
+    ...(limits.REPORTS === 'on' ? { reports: reportKey(limits) } : {}),
     ...(createKeys ? { createGuard: 'key' as const } : {}),
     ...(parts ? { uploadParts: parts } : {}),
   };

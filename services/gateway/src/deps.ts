@@ -6,6 +6,7 @@ import type {
   bodySettings,
   noteSettings,
   ownerSettings,
+  reportSettings,
   requestSettings,
   uploadSettings,
 } from '@mayfly/shared/settings';
@@ -21,7 +22,8 @@ export type GatewayDeps = {
   redis: Redis;
   limits: Config<
     typeof uploadSettings & typeof noteSettings & typeof ownerSettings & typeof requestSettings & typeof sealSettings
-  >;
+  > &
+    Partial<Config<typeof reportSettings>>;
   /** Public address without a slash at the end; undefined takes the request's own. Contract 1. */
   baseUrl: string | undefined;
   version: string;

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '@mayfly/shared/config';
 import { noticeKinds } from '@mayfly/shared/owner-notices';
 import { partLimits } from '@mayfly/shared/part-limits';
-import type { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
+import type { ownerSettings, reportSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 
 const KIB = 1024;
 /** A token of 512 characters and what is around it. */
 const TOKEN_BODY_BYTES = 4 * KIB;
-/** A public key, and a greeting of 4 KiB. */
+/** A public key, and a greeting of 4 KiB; a report with 2 KiB of text, written as escapes. */
 const REQUEST_BODY_BYTES = 16 * KIB;
 const META_BODY_BYTES = 256 * KIB;
 /** Everything in a note but its content, which is as long as the encryption makes it, and base64. */
@@ -15,9 +15,8 @@ const OTHER_NOTE_BYTES = 16 * KIB;
 const ENCRYPTION_BYTES = 256;
 
 export type Service = 'files' | 'notes';
-export type BodyLimits = Config<typeof uploadSettings & typeof ownerSettings & typeof requestSettings> & {
-  NOTE_MAX_SIZE: number;
-};
+export type BodyLimits = Config<typeof uploadSettings & typeof ownerSettings & typeof requestSettings> &
+  Partial<Config<typeof reportSettings>> & { NOTE_MAX_SIZE: number };
 /** An address of the API, and all that the gateway has to know about it. */
 export type Endpoint = {
   method: 'GET' | 'POST' | 'DELETE';
@@ -55,6 +54,8 @@ export type Route = Endpoint & {
   isOfRequests?: true;
   /** There only while somebody can be told of uses. */
   isOfNotices?: true;
+  /** There only while reports are taken. */
+  isOfReports?: true;
   /** There only while creating needs a key. */
   isOfGuard?: true;
   /** It changes nothing, so that it may be asked twice. Decision nothing-sent-twice. */
@@ -150,6 +151,8 @@ export const ROUTES: Route[] = [
     isOfRequests: true,
     isOfNotices: true,
   },
+  { method: 'POST', url: '/api/report/:id', service: 'files', body: request, isOfReports: true },
+  { method: 'GET', url: '/api/notice/:id', service: 'files', isRepeatable: true, isOfReports: true },
   { method: 'POST', url: '/api/note', service: 'notes', body: note },
   { method: 'GET', url: '/api/note/:id', service: 'notes', isRepeatable: true },
   { method: 'DELETE', url: '/api/note/:id', service: 'notes', isGuarded: true },
@@ -169,11 +172,12 @@ export const isCreating = ({ method, url }: Endpoint) => method === 'POST' && !u
 /** Those that there are with these settings. */
 export const routesWith = (limits: BodyLimits, needsKey: boolean) =>
   ROUTES.filter(
-    ({ isOfParts, isOfLeases, isOfOwners, isOfRequests, isOfGuard, isOfNotices }) =>
+    ({ isOfParts, isOfLeases, isOfOwners, isOfRequests, isOfGuard, isOfNotices, isOfReports }) =>
       !(isOfParts && !partLimits(limits)) &&
       !(isOfLeases && limits.DOWNLOAD_LEASE_SEC === 0) &&
       !(isOfOwners && limits.OWNER_CONTROL === 'no') &&
       !(isOfGuard && !needsKey) &&
+      !(isOfReports && limits.REPORTS !== 'on') &&
       !(isOfRequests && limits.REQUESTS === 'no') &&
       !(isOfNotices && !noticeKinds(limits)),
   );

@@ -21,6 +21,7 @@ import {
   noteSettings,
   ownerSettings,
   redisSettings,
+  reportSettings,
   requestSettings,
   telemetrySettings,
   uploadSettings,
@@ -46,6 +47,7 @@ export const limitSettings = {
 
 export const fairnessSettings = {
   REQUESTS_PER_CLIENT_MAX: count('256', 'requests that a client may have under way in one gateway (0: no limit)'),
+  REPORTS_PER_CLIENT_MAX: count('20', 'reports that a client may send in an hour (0: no limit)'),
   UPLOAD_SESSIONS_MAX: count('20', 'uploads in parts that a client may have open (0: no limit)'),
   TRANSFER_RATE_MIN: bytes('1KiB', 'least bytes per second of a body and of an answer, on average (0: no least rate)'),
   TRANSFER_RATE_WINDOW_SEC: positive('120', 'seconds that a payload or an answer may stand still at that rate'),
@@ -78,6 +80,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...noteSettings,
   ...ownerSettings,
   ...requestSettings,
+  ...reportSettings,
   ...sealSettings,
   ...guardSettings,
   ...keySettings,

@@ -3,6 +3,7 @@ import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
+import { postgresDesk } from '@mayfly/store/postgres/reports';
 import { postgresStats } from '@mayfly/store/postgres/stats';
 import { cleanupDeps } from './cleanup-deps.ts';
 import { startJanitor } from './janitor.ts';
@@ -21,7 +22,7 @@ type BuildDeps = {
 
 /** The janitor as a process has it, in every shape: it works from now on, and its figures are observed. */
 export function buildJanitor({ db, blobs, redis, config, logger }: BuildDeps): AsyncDisposable {
-  observeStats(postgresStats(db), logger);
+  observeStats(postgresStats(db), postgresDesk(db), logger);
   const stack = new AsyncDisposableStack();
   stack.use(noticesFromSettings(db, config, logger));
   stack.use(

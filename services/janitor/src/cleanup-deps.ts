@@ -1,4 +1,5 @@
 import {
+  observedDeskSweep,
   observedFileRequestSweep,
   observedNoteSweep,
   observedReconciliation,
@@ -9,6 +10,7 @@ import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresFileRequestSweep } from '@mayfly/store/postgres/file-requests';
 import { postgresReconciliation } from '@mayfly/store/postgres/reconcile';
+import { postgresDeskSweep } from '@mayfly/store/postgres/reports';
 import { postgresNoteSweep, postgresUploadSweep } from '@mayfly/store/postgres/sweep';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
 
@@ -26,6 +28,7 @@ export function cleanupDeps(
     },
     notes: observedNoteSweep(postgresNoteSweep(db)),
     requests: observedFileRequestSweep(postgresFileRequestSweep(db)),
+    deskSweep: observedDeskSweep(postgresDeskSweep(db)),
     blobs,
     tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
     graceSec: config.RECONCILE_GRACE_SEC,

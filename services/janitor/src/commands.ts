@@ -1,12 +1,16 @@
-import { parseId } from '@mayfly/shared/fields';
+import { parseId, type ReportKind } from '@mayfly/shared/fields';
 import type { Notes } from '@mayfly/store/notes';
 import type { Held, Stats, StoreStats } from '@mayfly/store/stats';
 import type { cleanupDeps } from './cleanup-deps.ts';
+import { block, type DeskDeps, dismiss, listReports, openReport, unblock } from './desk-commands.ts';
 import { reconcile } from './reconcile.ts';
 import { SweepFailed, sweep } from './sweep.ts';
 
-export type CommandDeps = ReturnType<typeof cleanupDeps> & { stats: StoreStats; allNotes: Pick<Notes, 'remove'> };
-type CommandOptions = { id: string; isDryRun: boolean; isForced: boolean };
+export type CommandDeps = ReturnType<typeof cleanupDeps> &
+  DeskDeps & { stats: StoreStats; allNotes: Pick<Notes, 'remove'> };
+type CommandOptions = { id: string; reason: ReportKind; isDryRun: boolean; isForced: boolean };
+/** Those that are about one item, or one report. */
+export const OF_AN_ID = ['remove', 'block', 'unblock', 'dismiss', 'open'];
 
 /** What a command did: facts for programs, a sentence or a table for people. */
 type Outcome = { isOk: boolean; facts: object; sentence: string };
@@ -65,6 +69,12 @@ export const commands: Record<string, Command> = {
       : 'Refused, nothing was changed: is it the right blob store? If what is missing is lost for good: --force.';
     return { isOk: isAdopted, facts, sentence: `${looked}\n${sentence}` };
   },
+
+  reports: listReports,
+  open: openReport,
+  dismiss,
+  block,
+  unblock,
 
   async remove({ uploads, allNotes, blobs }, { id: typed }) {
     const id = parseId(typed);

@@ -67,6 +67,7 @@ export function openJobMetrics(): JobMetrics {
         ['download_lease', result.leasesEnded],
         ['note', result.notesRetired],
         ['request', result.requestsRetired],
+        ['report', result.reportsEnded],
         ['blob', result.blobsDeleted],
         ['blob_failed', result.blobsFailed],
         ['tombstone', result.tombstonesEnded],

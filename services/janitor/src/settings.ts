@@ -1,4 +1,4 @@
-import { count, optional, positive } from '@mayfly/shared/config';
+import { count, httpUrl, optional, positive } from '@mayfly/shared/config';
 import { base64urlBytes, contact, networks } from '@mayfly/shared/notice-values';
 import {
   adminSettings,
@@ -29,7 +29,14 @@ export const noticeSenderSettings = {
   ),
 };
 /** What the operators' commands need. */
-export const adminCommandSettings = { ...janitorSettings, ...databaseSettings, ...blobSettings };
+export const adminCommandSettings = {
+  ...janitorSettings,
+  ...databaseSettings,
+  ...blobSettings,
+  BASE_URL: optional(httpUrl(undefined, 'public address, for the links that reports disclose')),
+  /** No process of the service has it. */
+  REPORT_PRIVATE_KEY: optional(base64urlBytes(32)(undefined, 'private key that belongs to REPORT_PUBLIC_KEY')),
+};
 export const settings = {
   LOG_LEVEL,
   ...janitorSettings,

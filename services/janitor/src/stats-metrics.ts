@@ -1,4 +1,5 @@
 import type { Logger } from '@mayfly/shared/logger';
+import type { Desk } from '@mayfly/store/reports';
 import type { Stats, StoreStats } from '@mayfly/store/stats';
 import { metrics } from '@opentelemetry/api';
 
@@ -6,7 +7,7 @@ import { metrics } from '@opentelemetry/api';
 const FRESH_MS = 15_000;
 
 /** What is held and what waits, asked of the tables when somebody asks for metrics. */
-export function observeStats(stats: StoreStats, logger: Logger) {
+export function observeStats(stats: StoreStats, desk: Pick<Desk, 'oldestSec'>, logger: Logger) {
   const meter = metrics.getMeter('mayfly');
   const items = meter.createObservableGauge('mayfly.items', { description: 'Uploads and notes, by state' });
   const bytes = meter.createObservableGauge('mayfly.items.bytes', {
@@ -20,9 +21,15 @@ export function observeStats(stats: StoreStats, logger: Logger) {
   const outbox = meter.createObservableGauge('mayfly.blob_deletions', {
     description: 'Blobs that are noted for deletion (counted up to 100,000)',
   });
-  let read: { at: number; stats: Promise<Stats> } | undefined;
+  const oldestReport = meter.createObservableGauge('mayfly.report.age', {
+    description: 'For how long the oldest report that nobody has closed is open; 0 without one',
+    unit: 's',
+  });
+  type Figures = Stats & { oldestReportSec: number };
+  const look = async () => ({ ...(await stats.read()), oldestReportSec: await desk.oldestSec() });
+  let read: { at: number; stats: Promise<Figures> } | undefined;
   const fresh = () => {
-    if (!read || performance.now() - read.at > FRESH_MS) read = { at: performance.now(), stats: stats.read() };
+    if (!read || performance.now() - read.at > FRESH_MS) read = { at: performance.now(), stats: look() };
     return read.stats;
   };
   meter.addBatchObservableCallback(
@@ -42,7 +49,8 @@ export function observeStats(stats: StoreStats, logger: Logger) {
         result.observe(oldest, seconds, { 'mayfly.kind': kind });
       }
       result.observe(outbox, now.blobDeletions);
+      result.observe(oldestReport, now.oldestReportSec);
     },
-    [items, bytes, oldest, outbox],
+    [items, bytes, oldest, outbox, oldestReport],
   );
 }

@@ -1,5 +1,6 @@
 import type { BlobStore } from '@mayfly/store/blobs';
 import type { FileRequestSweep } from '@mayfly/store/file-requests';
+import type { DeskSweep } from '@mayfly/store/reports';
 import type { NoteSweep, Retired, UploadSweep } from '@mayfly/store/sweep';
 import type { Uploads } from '@mayfly/store/uploads';
 
@@ -7,6 +8,7 @@ export type SweepDeps = {
   uploads: UploadSweep & Pick<Uploads, 'blobsDeleted'>;
   notes: NoteSweep;
   requests: FileRequestSweep;
+  deskSweep: DeskSweep;
   blobs: Pick<BlobStore, 'delete' | 'parts'>;
   tombstoneTtlSec: number;
 };
@@ -24,6 +26,8 @@ export type SweepResult = {
   notesExpired?: number;
   notesUnused?: number;
   requestsRetired?: number;
+  /** Of what was not there, or not any more. */
+  reportsEnded?: number;
   blobsDeleted?: number;
   /** Left in the store, to be tried again later. */
   blobsFailed?: number;
@@ -50,7 +54,14 @@ const MAX_BATCHES = 500;
  * Removes everything that is due, in batches. Safe to run any number of times at once, and to be killed in any step.
  * Throws SweepFailed when a step failed, after the others.
  */
-export async function sweep({ uploads, notes, requests, blobs, tombstoneTtlSec }: SweepDeps): Promise<SweepResult> {
+export async function sweep({
+  uploads,
+  notes,
+  requests,
+  deskSweep,
+  blobs,
+  tombstoneTtlSec,
+}: SweepDeps): Promise<SweepResult> {
   const result: SweepResult = {};
   const errors: Error[] = [];
   const add = (name: keyof SweepResult, count: number) => {
@@ -100,6 +111,11 @@ export async function sweep({ uploads, notes, requests, blobs, tombstoneTtlSec }
   await counted('tombstonesEnded', (size) => uploads.endTombstones(size));
   await counted('tombstonesEnded', (size) => notes.endTombstones(size));
   await counted('tombstonesEnded', (size) => requests.endTombstones(size));
+  await counted('tombstonesEnded', (size) => deskSweep.endBlocks(size));
+  await step('reportsEnded', BATCH, async () => {
+    add('reportsEnded', await deskSweep.endReports()); // there are few
+    return 0;
+  });
   if (errors.length > 0) throw new SweepFailed(errors, result);
   return result;
 }

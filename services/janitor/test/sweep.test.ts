@@ -30,6 +30,7 @@ function workload(due: { uploads?: number; blobs?: number }) {
     },
     notes: { retire: async () => ({ count: 3, expired: 3, unused: 1 }), endTombstones: async () => 0 },
     requests: { retire: async () => 0, endTombstones: async () => 0 },
+    deskSweep: { endReports: async () => 4, endBlocks: async () => 0 },
     blobs: { delete: async () => [], parts: memoryBlobs().parts },
     tombstoneTtlSec: 60,
   };
@@ -38,7 +39,12 @@ function workload(due: { uploads?: number; blobs?: number }) {
 
 test('everything that is due is handled, however many batches it takes', async () => {
   const { deps, settled } = workload({ uploads: 1_250, blobs: 2_500 });
-  expect(await sweep(deps)).toMatchObject({ uploadsRetired: 1_250, notesRetired: 3, blobsDeleted: 2_500 });
+  expect(await sweep(deps)).toMatchObject({
+    uploadsRetired: 1_250,
+    notesRetired: 3,
+    reportsEnded: 4,
+    blobsDeleted: 2_500,
+  });
   expect(settled.length).toBe(2_500);
 });
 

@@ -7,10 +7,13 @@ import {
   httpSettings,
   noteSettings,
   ownerSettings,
+  reportSettings,
   telemetrySettings,
 } from '@mayfly/shared/settings';
 
 export { buildNotes } from './app.ts';
+
+const { REPORTS } = reportSettings;
 
 export const settings = {
   ...httpSettings,
@@ -18,6 +21,7 @@ export const settings = {
   PORT: port('3002', 'port of the process'),
   ...noteSettings,
   ...ownerSettings,
+  REPORTS,
   NOTES_MAX_BYTES: optional(
     bytes(
       undefined,

@@ -5,10 +5,11 @@ import { openBodyBudget } from '@mayfly/shared/json-bodies';
 import { buildLogger } from '@mayfly/shared/logger';
 import { runProcess } from '@mayfly/shared/process';
 import { openTelemetry } from '@mayfly/shared/telemetry/open';
-import { observedNotes, observedOwnedItems } from '@mayfly/store/observed';
+import { observedBlocks, observedNotes, observedOwnedItems } from '@mayfly/store/observed';
 import { openDatabase } from '@mayfly/store/postgres/database';
 import { postgresNotes } from '@mayfly/store/postgres/notes';
 import { postgresOwnedNotes } from '@mayfly/store/postgres/owned-items';
+import { postgresBlocks } from '@mayfly/store/postgres/reports';
 import { buildNotes, settings } from './index.ts';
 
 await runProcess(async (untilStopped) => {
@@ -20,9 +21,10 @@ await runProcess(async (untilStopped) => {
   const keepsUseTimes = config.USE_TIMES !== 'none';
   const notes = observedNotes(postgresNotes(db, { maxBytes: config.NOTES_MAX_BYTES || undefined, keepsUseTimes }));
   const owned = observedOwnedItems(postgresOwnedNotes(db), 'ownedNotes');
+  const blocks = config.REPORTS === 'on' ? observedBlocks(postgresBlocks(db)) : undefined;
   const admin = stack.use(await openAdmin(config, { isReady: () => notes.check(), scrape, logger }));
   const app = stack.use(
-    buildNotes({ notes, owned, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
+    buildNotes({ notes, owned, blocks, limits: config, logger, bodies: openBodyBudget(config.BODY_BUFFER_BYTES) }),
   );
   await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ signal: await admin.serving(untilStopped) }, 'draining');

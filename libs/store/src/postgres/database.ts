@@ -12,6 +12,7 @@ import * as useTimes from './migrations/0008-use-times.ts';
 import * as sealedMetadata from './migrations/0009-sealed-metadata.ts';
 import * as notices from './migrations/0010-notices.ts';
 import * as fileRequests from './migrations/0011-file-requests.ts';
+import * as reports from './migrations/0012-reports.ts';
 import * as requestStorage from './migrations/0013-request-storage.ts';
 import { observePool } from './observe-pool.ts';
 import { openPatientPool, openPool } from './pool.ts';
@@ -45,6 +46,7 @@ const MIGRATIONS = {
   '0009-sealed-metadata': sealedMetadata,
   '0010-notices': notices,
   '0011-file-requests': fileRequests,
+  '0012-reports': reports,
   '0013-request-storage': requestStorage,
 };
 

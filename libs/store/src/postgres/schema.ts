@@ -1,7 +1,10 @@
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: one list of all tables.
+
 import type { ColumnType, Generated } from 'kysely';
 import type { Hooks } from '../hooks.ts';
 import type { ContentType } from '../notes.ts';
 import type { NoticeEvent } from '../notices.ts';
+import type { ItemKind, ReportKind } from '../reports.ts';
 import type { GoneReason, PasswordAlgo } from '../uploads.ts';
 
 type Time = ColumnType<Date, Date | undefined, Date>;
@@ -146,6 +149,33 @@ export type RequestDropsTable = {
   at: Date | null;
 };
 
+export type ReportsTable = {
+  item_id: string;
+  number: number;
+  report_kind: ReportKind;
+  report_text: string;
+  auth_hash: Buffer | null;
+  enc: string | null;
+  sealed: string | null;
+  /** To the minute. */
+  at: Time;
+};
+
+/** What was blocked: nothing else of it is left. */
+export type BlocksTable = {
+  item_id: string;
+  item_kind: ItemKind;
+  reason: ReportKind;
+  blocked_at: Time;
+  due_at: Time;
+  owner_hash: Buffer;
+  created_at: Time;
+  expires_at: Time;
+  used_count: number;
+  most_uses: number;
+  whole_count: number;
+};
+
 /** One row: how many bytes are held by those that count. */
 export type StorageTable = { only_row: Generated<boolean>; bytes: Generated<number> };
 
@@ -177,4 +207,6 @@ export type Schema = {
   'notes.notes': NotesTable;
   'notes.notices': NoticesTable;
   'notes.storage': StorageTable;
+  'desk.reports': ReportsTable;
+  'desk.blocks': BlocksTable;
 };

@@ -1,0 +1,243 @@
+import { type RawBuilder, sql } from 'kysely';
+import {
+  type Block,
+  type Blocks,
+  type Desk,
+  type DeskSweep,
+  type Evidence,
+  type ItemKind,
+  MOST_IN_ALL,
+  MOST_OF_ITEM,
+  type OpenReport,
+  type ReportKind,
+  type Reports,
+} from '../reports.ts';
+import type { Database } from './database.ts';
+import { HELD_BY_THE_DELETION, NOTES, returned } from './storage.ts';
+import { inSeconds } from './time.ts';
+
+/** Any number: reports are written one after the other, so that no more are kept than there may be. */
+const ONE_AT_A_TIME = 7_260_421;
+/** What is reported is not there, or not any more. Asked one by one: they are few, and no whole table is read for them. */
+const OF_NOTHING = sql`(select u.id from files.uploads u where u.id = r.item_id) is null
+  and (select n.id from notes.notes n where n.id = r.item_id) is null
+  and (select q.id from files.requests q where q.id = r.item_id) is null`;
+
+/** Statements that never read an item: what they take does not depend on whether there is one. */
+export function postgresReports(db: Database): Reports {
+  return {
+    async add(itemId, { kind, text, authHash, disclosed }) {
+      await db.transaction().execute(async (transaction) => {
+        await sql`select pg_advisory_xact_lock(${ONE_AT_A_TIME})`.execute(transaction);
+        await sql`
+          insert into desk.reports (item_id, number, report_kind, report_text, auth_hash, enc, sealed, at)
+          select ${itemId}::uuid, free.number, ${kind}, ${text}, ${authHash ?? null}::bytea,
+            ${disclosed?.enc ?? null}::text, ${disclosed?.sealed ?? null}::text, date_trunc('minute', now())
+          from generate_series(1, ${MOST_OF_ITEM}::int) as free (number)
+          where (free.number = ${MOST_OF_ITEM}::int
+              or not exists (select from desk.reports r where r.item_id = ${itemId}::uuid and r.number = free.number))
+            and (select count(*) from desk.reports) < ${MOST_IN_ALL}::int
+          order by free.number limit 1
+          -- A row is written in any case: one less would be quicker, and tell that there is an item whose reports are kept.
+          on conflict (item_id, number) do update set report_kind = excluded.report_kind, report_text = excluded.report_text,
+            auth_hash = excluded.auth_hash, enc = excluded.enc, sealed = excluded.sealed, at = excluded.at`.execute(
+          transaction,
+        );
+      });
+    },
+  };
+}
+
+export function postgresBlocks(db: Database): Blocks {
+  return {
+    async find(id) {
+      const { rows } = await sql<Block>`
+        select item_kind as item, reason as kind, blocked_at as "blockedAt", owner_hash as "ownerHash",
+          created_at as "createdAt", expires_at as "expiresAt", used_count as "usedCount", most_uses as "mostUses",
+          whole_count as "wholeCount"
+        from desk.blocks where item_id = ${id}::uuid and due_at > now()`.execute(db);
+      return rows[0];
+    },
+  };
+}
+
+export function postgresDesk(db: Database): Desk {
+  const read = async (which: RawBuilder<unknown>, limit: number): Promise<OpenReport[]> => {
+    const { rows } = await sql<ReportRow>`
+      select r.item_id, r.number, r.report_kind, r.report_text, r.enc, r.sealed, r.at, item.kind,
+        item.auth_hash = r.auth_hash as had_token
+      from desk.reports r left join lateral (${ITEM}) as item on true
+      where ${which} order by r.at, r.item_id, r.number limit ${limit}`.execute(db);
+    return rows.map(toReport);
+  };
+
+  return {
+    open: (limit) => read(sql`true`, limit),
+
+    async find(itemId, number) {
+      const [report] = await read(sql`r.item_id = ${itemId}::uuid and r.number = ${number}::int`, 1);
+      return report;
+    },
+
+    async evidence(itemId) {
+      const { rows } = await sql<EvidenceRow>`
+        select 'upload' as item, has_password, salt, auth_hash, null as public_key
+        from files.uploads where id = ${itemId}::uuid
+        union all
+        select 'note', has_password, salt, auth_hash, null from notes.notes where id = ${itemId}::uuid
+        union all
+        select 'request', false, null, null, public_key from files.requests where id = ${itemId}::uuid`.execute(db);
+      const [row] = rows;
+      if (!row) return undefined;
+      return {
+        item: row.item,
+        hasPassword: row.has_password,
+        ...(row.salt !== null ? { salt: row.salt } : {}),
+        ...(row.auth_hash ? { authHash: row.auth_hash } : {}),
+        ...(row.public_key !== null ? { publicKey: row.public_key } : {}),
+      } satisfies Evidence;
+    },
+
+    async dismiss(itemId) {
+      const { rows } = await sql`
+        delete from desk.reports where item_id = ${itemId}::uuid returning number`.execute(db);
+      return rows.length;
+    },
+
+    async block(itemId, kind, noticeSec) {
+      for (const [item, erase] of ERASERS) {
+        const { rows } = await sql`
+          with ${erase(itemId)}, blocked as (
+            insert into desk.blocks (item_id, item_kind, reason, blocked_at, due_at, owner_hash, created_at, expires_at,
+              used_count, most_uses, whole_count)
+            select id, ${item}, ${kind}, now(), ${inSeconds(noticeSec)}, owner_hash, created_at, expires_at, used, most, whole
+            from gone
+          ), closed as (
+            delete from desk.reports r using gone where r.item_id = gone.id
+          )
+          select id from gone`.execute(db);
+        if (rows.length > 0) return item;
+      }
+      return undefined;
+    },
+
+    async unblock(itemId) {
+      const { rows } = await sql`
+        delete from desk.blocks where item_id = ${itemId}::uuid and due_at > now() returning item_id`.execute(db);
+      return rows.length > 0;
+    },
+
+    async oldestSec() {
+      const { rows } = await sql<{ seconds: number }>`
+        select coalesce(extract(epoch from now() - min(r.at)), 0)::float8 as seconds from desk.reports r
+        where not (${OF_NOTHING})`.execute(db);
+      return Math.max(rows[0]?.seconds ?? 0, 0);
+    },
+  };
+}
+
+export function postgresDeskSweep(db: Database): DeskSweep {
+  return {
+    async endReports() {
+      const { rows } = await sql`delete from desk.reports r where ${OF_NOTHING} returning number`.execute(db);
+      return rows.length;
+    },
+
+    async endBlocks(limit) {
+      const { rows } = await sql`
+        delete from desk.blocks where item_id in (
+          select item_id from desk.blocks where due_at <= now() order by due_at limit ${limit} for update skip locked
+        ) returning item_id`.execute(db);
+      return rows.length;
+    },
+  };
+}
+
+/** The item of a report, and what its tokens are compared with. */
+const ITEM = sql`
+  select 'upload' as kind, u.auth_hash from files.uploads u where u.id = r.item_id
+  union all
+  select 'note', n.auth_hash from notes.notes n where n.id = r.item_id
+  union all
+  select 'request', null from files.requests q where q.id = r.item_id`;
+
+/**
+ * Common table expressions that remove an item in whatever state, with `gone` for what is remembered of it. Rows are locked in the
+ * order of upload-sessions.ts.
+ */
+const ERASERS: [ItemKind, (id: string) => RawBuilder<unknown>][] = [
+  [
+    'upload',
+    (id) => sql`
+      item as materialized (
+        select id from files.uploads where id = ${id}::uuid for update
+      ), session as materialized (
+        select s.id, s.store_ref from files.upload_sessions s join item on item.id = s.id for update of s
+      ), gone as (
+        delete from files.uploads u using item where u.id = item.id
+        returning u.id, u.owner_hash, u.created_at, u.expires_at, u.held_bytes, u.download_count as used,
+          u.max_downloads as most, u.whole_count as whole
+      ), ended as (
+        delete from files.upload_sessions s using gone where s.id = gone.id
+      ), untold as (
+        delete from files.notices n using gone where n.item_id = gone.id
+      ), queued as (
+        insert into files.blob_deletions (id, held_bytes, store_ref)
+        select gone.id, gone.held_bytes, session.store_ref from gone left join session on session.id = gone.id
+        ${HELD_BY_THE_DELETION}
+      )`,
+  ],
+  [
+    'note',
+    (id) => sql`
+      gone as (
+        delete from notes.notes where id = ${id}::uuid
+        returning id, owner_hash, created_at, expires_at, held_bytes, view_count as used, max_views as most, 0 as whole
+      ), untold as (
+        delete from notes.notices n using gone where n.item_id = gone.id
+      ), ${returned(NOTES.counter)}`,
+  ],
+  [
+    'request',
+    (id) => sql`
+      gone as (
+        delete from files.requests where id = ${id}::uuid
+        returning id, owner_hash, created_at, expires_at, drop_count as used, max_drops as most, 0 as whole
+      ), untold as (
+        delete from files.request_notices n using gone where n.item_id = gone.id
+      ), emptied as (
+        delete from files.request_drops d using gone where d.request_id = gone.id
+      )`,
+  ],
+];
+
+type EvidenceRow = {
+  item: ItemKind;
+  has_password: boolean;
+  salt: string | null;
+  auth_hash: Buffer | null;
+  public_key: string | null;
+};
+
+type ReportRow = {
+  item_id: string;
+  number: number;
+  report_kind: ReportKind;
+  report_text: string;
+  enc: string | null;
+  sealed: string | null;
+  at: Date;
+  kind: ItemKind | null;
+  had_token: boolean | null;
+};
+
+const toReport = ({ enc, sealed, ...row }: ReportRow): OpenReport => ({
+  itemId: row.item_id,
+  number: row.number,
+  kind: row.report_kind,
+  text: row.report_text,
+  ...(enc !== null && sealed !== null ? { disclosed: { enc, sealed } } : {}),
+  at: row.at,
+  item: row.kind ?? undefined,
+  hadToken: row.had_token ?? undefined,
+});

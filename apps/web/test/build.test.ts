@@ -32,15 +32,16 @@ test('the first page loads less than 60 kB of scripts, its worker included', () 
   expect(bytes).toBeLessThan(60_000);
 });
 
-test('file requests, with all that they encrypt with, are less than 30 kB more', () => {
+test('file requests and reports, with all that they encrypt with, are less than 30 kB more', () => {
   const scripts = globSync('assets/*.js', { cwd: folder });
-  const isOf = (path: string) => /^assets\/(ask|request|request-tasks|portable-kem)-[\w-]{8}\.js$/.test(path);
-  expect(scripts.filter(isOf)).toHaveLength(4);
+  const isOf = (path: string) =>
+    /^assets\/(ask|request|request-tasks|report-tasks|portable-kem)-[\w-]{8}\.js$/.test(path);
+  expect(scripts.filter(isOf)).toHaveLength(5);
   const all = new Set(scripts.filter(isOf).flatMap((path) => [...withImports(path)]));
   const shared = new Set(scripts.filter((path) => !all.has(path)).flatMap((path) => [...withImports(path)]));
   const own = [...all].filter((path) => !shared.has(path));
   const bytes = own.reduce((sum, path) => sum + gzipped(path), 0);
-  console.log(`web app: file requests are ${own.length} scripts of ${bytes} bytes gzipped`);
+  console.log(`web app: file requests and reports are ${own.length} scripts of ${bytes} bytes gzipped`);
   expect(bytes).toBeGreaterThan(15_000); // else they were not found
   expect(bytes).toBeLessThan(30_000);
 });

@@ -22,17 +22,18 @@ function when<T>(is: (value: unknown) => boolean): Reader<T> {
 const isWhole = (value: unknown, least: number, most: number) =>
   Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 
+const isLimit = (value: unknown) => isWhole(value, 1, MOST);
+
 /** Ciphertext, salts and names of their own kind: who uses them decodes them. */
 export const text = when<string>((value) => typeof value === 'string');
 export const flag = when<boolean>((value) => typeof value === 'boolean');
 export const bytes = when<number>((value) => isWhole(value, 0, Number.MAX_SAFE_INTEGER));
 export const count = when<number>((value) => isWhole(value, 0, MOST));
 /** A count that is never 0: a limit, a number of seconds. */
-export const limit = when<number>((value) => isWhole(value, 1, MOST));
+export const limit = when<number>(isLimit);
 export const limits = when<number[]>(
   (value) => Array.isArray(value) && value.length <= MOST_OPTIONS && value.length > 0 && value.every(isLimit),
 );
-const isLimit = (value: unknown) => isWhole(value, 1, MOST);
 const isTime = (value: unknown) => typeof value === 'string' && TIME.test(value) && !Number.isNaN(Date.parse(value));
 /** As the contract writes them: ISO 8601, UTC, with milliseconds. */
 export const time = when<string>(isTime);

@@ -1,4 +1,10 @@
-export { ID_PATTERN, NOTE_CONTENT_TYPES, type NoteContentType, type PasswordAlgo } from '@mayfly/vocabulary';
+export {
+  ID_PATTERN,
+  NOTE_CONTENT_TYPES,
+  type NoteContentType,
+  type PasswordAlgo,
+  type ReportKind,
+} from '@mayfly/vocabulary';
 export { retryAfterSec } from './answer-body.ts';
 export type { DownloadLeases, FileRequestLimits, NoteInfo, ServiceConfig, UploadInfo, UploadParts } from './answers.ts';
 export { withUniqueNames } from './archive.ts';

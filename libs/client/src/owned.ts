@@ -7,7 +7,8 @@ import { ownerToken } from './protection.ts';
 
 /** What became of an upload or a note, for its owner. */
 export type OwnStatus = {
-  state: 'available' | 'expired' | 'used-up';
+  /** `blocked`: by the operator of the service; why, getNotice says. */
+  state: 'available' | 'expired' | 'used-up' | 'blocked';
   /** ISO 8601. */
   createdAt: string;
   expiresAt: string;
@@ -35,10 +36,10 @@ type Item = { kind: Kind; id: string };
 export type Owner = RequestOptions & { ownerSecret: string };
 
 type Common = Pick<OwnStatus, 'createdAt' | 'expiresAt' | 'usedAt' | 'hooks'> & {
-  state: 'available' | 'expired' | 'limit_reached';
+  state: 'available' | 'expired' | 'limit_reached' | 'blocked';
 };
 const common = {
-  state: oneOf('available', 'expired', 'limit_reached'),
+  state: oneOf('available', 'expired', 'limit_reached', 'blocked'),
   createdAt: time,
   expiresAt: time,
   usedAt: times,
@@ -55,17 +56,17 @@ const readNote = record<Common & { viewCount: number; maxViews: number }>(
 
 const READ: Record<Kind, Reader<OwnStatus>> = {
   upload(value) {
-    const { state, downloadCount, maxDownloads, ...rest } = readUpload(value);
-    return { ...rest, state: own(state), usedCount: downloadCount, maxUses: maxDownloads };
+    const { downloadCount, maxDownloads, ...rest } = readUpload(value);
+    return own(rest, downloadCount, maxDownloads);
   },
   note(value) {
-    const { state, viewCount, maxViews, ...rest } = readNote(value);
-    return { ...rest, state: own(state), usedCount: viewCount, maxUses: maxViews };
+    const { viewCount, maxViews, ...rest } = readNote(value);
+    return own(rest, viewCount, maxViews);
   },
 };
 
-function own(state: Common['state']): OwnStatus['state'] {
-  return state === 'limit_reached' ? 'used-up' : state;
+function own({ state, ...rest }: Common, usedCount: number, maxUses: number): OwnStatus {
+  return { ...rest, state: state === 'limit_reached' ? 'used-up' : state, usedCount, maxUses };
 }
 
 /** Contract: GET /api/own/upload/<id> and /api/own/note/<id>. */

@@ -53,6 +53,7 @@ function show({ terminal }: Context, { kind, id, kept }: OwnItem, status: OwnSta
     available: `Available for ${left}`,
     expired: 'Closed: its time is over',
     'used-up': 'Closed: it was used as often as it could be',
+    blocked: 'Blocked: the operator of the service has removed it',
   };
   const whole = wholeCount === undefined || usedCount === 0 ? '' : `, ${wholeCount} arrived whole`;
   const lines = [

@@ -1,4 +1,5 @@
 import { MayflyError } from '@mayfly/client';
+import { Blocked, blockedProblem } from '../reports/why-gone.ts';
 import { NoRoom } from '../saving/no-room.ts';
 import { t } from './index.ts';
 
@@ -14,6 +15,7 @@ export function mayPass(error: unknown): boolean {
 
 /** Why something failed, in the reader's language: a few words and a sentence. */
 export function problemOf(error: unknown): { code: string; title: string; sentence: string } {
+  if (error instanceof Blocked) return blockedProblem(error);
   const code = codeOf(error);
   const { title, sentence } =
     t.problems[Object.hasOwn(t.problems, code) ? (code as keyof typeof t.problems) : 'unknown'];

@@ -9,6 +9,8 @@ export type Status =
   | { state: 'available'; usedCount: number; maxUses: number; expiresAt: string; uses?: Uses }
   /** It was. */
   | { state: 'expired' | 'used-up'; usedCount?: number; maxUses?: number; uses?: Uses }
+  /** By the operator of the service. */
+  | { state: 'blocked' }
   /** `gone`: deleted, or so long ago that the service has forgotten it. `elsewhere`: on another service than this page's. */
   | { state: 'gone' | 'elsewhere' }
   /** Nobody could say. */
@@ -16,7 +18,7 @@ export type Status =
 
 /** Whether nobody can use it any more. */
 export function isEnded(status: Status | undefined): boolean {
-  return status !== undefined && ['expired', 'used-up', 'gone'].includes(status.state);
+  return status !== undefined && ['expired', 'used-up', 'blocked', 'gone'].includes(status.state);
 }
 
 const ASK_AGAIN_MS = 30_000;
@@ -37,6 +39,7 @@ type AskOptions = Options & { isOwner?: boolean; listDrops?: (keepLink: string) 
 type Asks = Pick<MayflyClient, 'getUsage'> & Partial<Pick<MayflyClient, 'getOwnStatus'>>;
 
 export function toStatus({ state, usedCount, maxUses, expiresAt, usedAt, wholeCount }: OwnStatus): Status {
+  if (state === 'blocked') return { state };
   const uses = { usedAt, ...(wholeCount === undefined ? {} : { wholeCount }) };
   return state === 'available' ? { state, usedCount, maxUses, expiresAt, uses } : { state, usedCount, maxUses, uses };
 }

@@ -1,4 +1,5 @@
 import type { Link, Metadata, NoteInfo, UploadInfo } from '@mayfly/client';
+import { whyGone } from '../reports/why-gone.ts';
 import { call } from '../worker/call.ts';
 
 type Info = (UploadInfo & { metadata?: Metadata }) | NoteInfo;
@@ -23,7 +24,7 @@ export class Opening<I extends Info> {
     try {
       this.info = await this.ask();
     } catch (error) {
-      this.failure = error;
+      this.failure = await whyGone(error);
     } finally {
       this.isAsking = false;
     }

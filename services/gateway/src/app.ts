@@ -17,6 +17,7 @@ import { reference } from './reference.ts';
 import { limitReports } from './report-limit.ts';
 import { methodsOf, type Route, routesWith } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
+import { securityTxt } from './security-txt.ts';
 import type { BeforeAnswer, Upstream } from './upstream.ts';
 import { webPages } from './web-app.ts';
 import { whenClosed } from './when-closed.ts';
@@ -71,6 +72,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     configEndpoint(scope, deps);
   });
   reference(app, deps);
+  securityTxt(app, deps.settings, deps);
   if (deps.web) webPages(app, deps.web);
   for (const route of routes) {
     const { method, url, service } = route;

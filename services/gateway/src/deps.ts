@@ -11,6 +11,7 @@ import type {
   uploadSettings,
 } from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
+import type { securitySettings } from './security-txt.ts';
 import type { fairnessSettings, limitSettings, sealSettings } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 import type { WebApp } from './web-app.ts';
@@ -31,7 +32,8 @@ export type GatewayDeps = {
    * Rate limit, quota, guessing and fairness. Decisions client-address, daily-quota, guesses-count-at-start and
    * requests-under-way.
    */
-  settings: Config<typeof limitSettings & typeof fairnessSettings & typeof bodySettings>;
+  settings: Config<typeof limitSettings & typeof fairnessSettings & typeof bodySettings> &
+    Partial<Config<typeof securitySettings>>;
   logger: Logger;
   /** Origins whose scripts may use the API. */
   corsOrigins?: string[] | undefined;

@@ -28,6 +28,7 @@ import {
 } from '@mayfly/shared/settings';
 import { brandSettings } from './brand.ts';
 import { integritySettings } from './page-integrity.ts';
+import { securitySettings } from './security-txt.ts';
 
 export const limitSettings = {
   RATE_LIMIT_MAX: count('1200', 'requests that a client may make in a window (0: no limit)'),
@@ -92,6 +93,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   WEB_DIR: optional(text(undefined, 'folder of the built web app; without it there are no pages')),
   ...integritySettings,
   ...brandSettings,
+  ...securitySettings,
   ...limitSettings,
   ...fairnessSettings,
   ...bodySettings,

@@ -17,7 +17,7 @@ COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY libs libs
 COPY services services
 RUN pnpm install --prod --frozen-lockfile --filter-prod "@mayfly/all..." \
- && rm -rf services/*/test libs/*/test libs/client libs/launcher libs/local-stores libs/testing
+ && rm -rf services/*/test libs/*/test libs/launcher libs/local-stores libs/testing
 # Compiled code, so that no process loads the type stripper: 6 to 12 MB less in each. Node keeps it for a user and a set of options: those
 # that the image runs with. The programs end at once, for they have no settings.
 ENV NODE_COMPILE_CACHE=/app/.compile-cache NODE_OPTIONS=--max-semi-space-size=8

@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import { newOperatorKeys } from '@mayfly/client/reports';
 import { ConfigError, loadConfig } from '@mayfly/shared/config';
 import { Unavailable } from '@mayfly/shared/errors';
 import { isReportKind, type ReportKind } from '@mayfly/shared/fields';
@@ -83,6 +82,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (args.length === 1 && args[0] === 'keygen') {
+    const { newOperatorKeys } = await import('@mayfly/client/reports');
     const { publicKey, privateKey } = await newOperatorKeys();
     console.log(`REPORT_PUBLIC_KEY=${publicKey}\nREPORT_PRIVATE_KEY=${privateKey}`);
     return 0;

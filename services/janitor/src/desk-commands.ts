@@ -1,4 +1,3 @@
-import { claimOf, namesKey, openDisclosure } from '@mayfly/client/reports';
 import { parseId } from '@mayfly/shared/fields';
 import { tokenMatches } from '@mayfly/shared/tokens';
 import type { Desk, Evidence, ItemKind, OpenReport, ReportKind } from '@mayfly/store/reports';
@@ -41,6 +40,7 @@ export async function openReport(deps: DeskDeps, { id: named }: DeskOptions): Pr
   if (!report) return failed('no report', 'There is no such report.');
   if (!report.disclosed) return failed('not disclosed', 'Its reporter has disclosed no link.');
   if (!privateKey) return failed('no key', 'REPORT_PRIVATE_KEY is missing: what `keygen` has printed.');
+  const { openDisclosure } = await import('@mayfly/client/reports'); // nothing else needs its code
   const fragment = await openDisclosure(privateKey, id, report.disclosed).catch(() => undefined);
   if (fragment === undefined) {
     return failed('not opened', 'It does not open: it was sealed to another key, or for another item, or is none.');
@@ -90,6 +90,7 @@ const VERDICTS: Record<Verdict, string> = {
 };
 
 async function compare(evidence: Evidence | undefined, link: string): Promise<Verdict> {
+  const { claimOf, namesKey } = await import('@mayfly/client/reports');
   if (evidence?.publicKey) return (await namesKey(link, evidence.publicKey)) ? 'genuine' : 'false';
   if (!evidence?.salt || !evidence.authHash) return 'gone';
   const claim = await claimOf(link, evidence.salt);

@@ -25,6 +25,8 @@ export type ServiceConfig = {
   sealedMetadata?: boolean;
   /** How files can be asked for; absent when they cannot. */
   requests?: FileRequestLimits;
+  /** What creating takes: `key` a key (contract 16); absent when everybody may. */
+  createGuard?: string;
   /** How a payload can be sent in parts; absent when it cannot. */
   uploadParts?: UploadParts;
 };
@@ -66,6 +68,7 @@ export const readConfig = record<ServiceConfig>({
   owner: optional(record({ maxLifetimeSec: limit, noteMaxLifetimeSec: limit })),
   notices: optional(record({ pushKey: optional(text), webhooks: optional(flag) })),
   sealedMetadata: optional(flag),
+  createGuard: optional(text),
   requests: optional(record<FileRequestLimits>({ expireOptionsSec: limits, dropOptions: limits, maxBytes: bytes })),
   uploadParts: optional(
     record<UploadParts>(

@@ -19,13 +19,14 @@ function when<T>(is: (value: unknown) => boolean): Reader<T> {
   };
 }
 
+const isText = (value: unknown): value is string => typeof value === 'string';
 const isWhole = (value: unknown, least: number, most: number) =>
   Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 
 const isLimit = (value: unknown) => isWhole(value, 1, MOST);
 
 /** Ciphertext, salts and names of their own kind: who uses them decodes them. */
-export const text = when<string>((value) => typeof value === 'string');
+export const text = when<string>(isText);
 export const flag = when<boolean>((value) => typeof value === 'boolean');
 export const bytes = when<number>((value) => isWhole(value, 0, Number.MAX_SAFE_INTEGER));
 export const count = when<number>((value) => isWhole(value, 0, MOST));
@@ -34,11 +35,11 @@ export const limit = when<number>(isLimit);
 export const limits = when<number[]>(
   (value) => Array.isArray(value) && value.length <= MOST_OPTIONS && value.length > 0 && value.every(isLimit),
 );
-const isTime = (value: unknown) => typeof value === 'string' && TIME.test(value) && !Number.isNaN(Date.parse(value));
+const isTime = (value: unknown) => isText(value) && TIME.test(value) && !Number.isNaN(Date.parse(value));
 /** As the contract writes them: ISO 8601, UTC, with milliseconds. */
 export const time = when<string>(isTime);
 export const times = when<string[]>((value) => Array.isArray(value) && value.every(isTime));
-export const id = when<string>((value) => typeof value === 'string' && ID.test(value));
+export const id = when<string>((value) => isText(value) && ID.test(value));
 
 export function oneOf<const T extends string>(...values: readonly T[]): Reader<T> {
   return when((value) => values.some((known) => known === value));

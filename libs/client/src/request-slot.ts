@@ -1,11 +1,11 @@
 import { callJson } from './api.ts';
 import type { Context } from './context.ts';
 import { whenCreating } from './creating-transport.ts';
-import { oneOf, optional, record, text } from './fields.ts';
+import { optional, record, text } from './fields.ts';
 import type { RequestLink } from './request-link.ts';
 import type { Transport } from './transport.ts';
 
-const readGuard = record<{ createGuard?: 'key' }>({ createGuard: optional(oneOf('key')) });
+const readGuard = record<{ createGuard?: string }>({ createGuard: optional(text) });
 const readSlot = record<{ slot: string }>({ slot: text });
 
 /** How to upload for a request: where creating takes a key, the request gives a slot for each try. Contract 16.1. */

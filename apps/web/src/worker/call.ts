@@ -1,4 +1,5 @@
 import { MayflyError } from '@mayfly/client';
+import { createKey } from '../create-key.ts';
 import { NoRoom } from '../saving/no-room.ts';
 import { trustedScriptUrl } from '../trusted-script-urls.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
@@ -38,7 +39,7 @@ export function call<N extends TaskName>(name: N, args: Arguments<N>, options: C
       else if ('fault' in message) reject(new Error(message.fault));
     };
     calls.set(id, { finish, onEvent });
-    say({ id, start: name, args, baseUrl: location.origin }, transfer);
+    say({ id, start: name, args, baseUrl: location.origin, createKey: createKey() }, transfer);
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
     onStart?.(() => say({ id, say: 'again' }));

@@ -4,7 +4,7 @@ import type { TaskName } from './tasks.ts';
 
 /** From the page to the worker; `id` is the call's. */
 export type ToWorker =
-  | { id: number; start: TaskName; args: unknown; baseUrl: string }
+  | { id: number; start: TaskName; args: unknown; baseUrl: string; createKey: string }
   | { id: number; say: 'abort' | 'again' };
 
 /** From the worker to the page. */

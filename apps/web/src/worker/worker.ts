@@ -1,4 +1,5 @@
 import { MayflyClient, MayflyError } from '@mayfly/client';
+import { whenCreating } from '@mayfly/client/creating';
 import { isNoRoom } from '../saving/no-room.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { retryingTransport } from './retrying-transport.ts';
@@ -23,7 +24,7 @@ scope.onmessage = ({ data }) => {
   else running.get(data.id)?.again();
 };
 
-async function run({ id, start, args, baseUrl }: Extract<ToWorker, { start: unknown }>) {
+async function run({ id, start, args, baseUrl, createKey }: Extract<ToWorker, { start: unknown }>) {
   const call: Running = { controller: new AbortController(), again: () => {} };
   running.set(id, call);
   const { signal } = call.controller;
@@ -33,7 +34,10 @@ async function run({ id, start, args, baseUrl }: Extract<ToWorker, { start: unkn
       call.again = resolve;
       signal.addEventListener('abort', () => reject(new MayflyError('aborted')), { once: true });
     });
-  const options = { baseUrl, transport: retryingTransport({ report, again }) };
+  const transport = whenCreating(retryingTransport({ report, again }), async () =>
+    createKey === '' ? {} : { Authorization: `Bearer ${createKey}` },
+  );
+  const options = { baseUrl, transport };
   const client = new MayflyClient(options);
   try {
     const task = tasks[start] as (args: unknown, task: Task) => Promise<unknown>; // the page's types fit the name

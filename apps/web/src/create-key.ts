@@ -1,0 +1,28 @@
+// The key of a service that asks for one from whoever creates. Contract 16, decision key-for-a-tab.
+
+const KEPT = 'mayfly-create-key';
+const FORM = /^mfk_[\w-]{22,512}$/;
+
+/** Where a browser keeps nothing. */
+let inMemory = '';
+
+/** What was entered in this tab; it goes when the tab is closed. Empty when nothing was. */
+export function createKey(): string {
+  try {
+    return sessionStorage.getItem(KEPT) ?? inMemory;
+  } catch {
+    return inMemory; // storage is switched off
+  }
+}
+
+export function keepCreateKey(key: string) {
+  inMemory = key;
+  try {
+    sessionStorage.setItem(KEPT, key);
+  } catch {
+    // No storage here: it lasts as long as the page.
+  }
+}
+
+/** Whether it looks like a key. Anything else is sent to nobody. */
+export const isKey = (text: string) => FORM.test(text);

@@ -159,6 +159,54 @@ describeEachShape(
   },
 );
 
+describeEachShape(
+  'a service that goes by a header of its proxy',
+  (service) => {
+    const known = { 'X-Client-Verify': 'SUCCESS' };
+
+    test.each(creating)('%s works with it, on every replica, and is 401 without', async (_, create) => {
+      for (const api of service.replicas) {
+        expect([200, 201]).toContain((await create(api, known)).status);
+        const wrong = [{}, { 'X-Client-Verify': 'NONE' }, { 'X-Client-Verify': '' }, bearer(`mfk_${token()}`)];
+        for (const headers of wrong) {
+          const answer = await create(api, headers as Record<string, string>);
+          expect([answer.status, answer.body]).toEqual([401, REFUSED]);
+        }
+      }
+    });
+
+    test('who sends to a request needs no more than its link', async () => {
+      const { baseUrl } = service.api;
+      const { body } = await call('POST', `${baseUrl}/api/request`, { json: requestBody(), headers: known });
+      const { body: permission } = await call('POST', `${baseUrl}/api/request/${body.id}/slot`);
+      const slot = { 'X-Request-Slot': String(permission.slot) };
+      expect((await CREATING['POST /api/upload']?.(service.api, slot))?.status).toBe(200);
+      expect((await CREATING['POST /api/upload']?.(service.api, slot))?.status).toBe(401);
+    });
+
+    test('clients are told', async () => {
+      expect(await configOf(service)).toMatchObject({ createGuard: 'header' });
+    });
+  },
+  {
+    CREATE_GUARD: 'header',
+    CREATE_HEADER: 'X-Client-Verify',
+    CREATE_HEADER_VALUES: 'SUCCESS, ALSO',
+    TRUST_PROXY: '127.0.0.0/8,::1',
+  },
+);
+
+describeEachShape(
+  'a service whose proxy is somewhere else',
+  (service) => {
+    test.each(creating)('%s: the header is not believed, whatever X-Forwarded-For says', async (_, create) => {
+      const forged = { 'X-User': 'anna', 'X-Forwarded-For': '10.1.2.3' };
+      expect((await create(service.api, forged)).status).toBe(401);
+    });
+  },
+  { CREATE_GUARD: 'header', CREATE_HEADER: 'X-User', TRUST_PROXY: '10.1.2.3' },
+);
+
 describeEachShape('a service that asks for none', (service) => {
   test.each(creating)('%s takes no notice of a key', async (_, create) => {
     expect([200, 201]).toContain((await create(service.api, {})).status);

@@ -122,6 +122,15 @@ export const httpUrl = setting('an http:// or https:// address', (value) => pars
 export const origins = setting('origins such as https://app.example, separated by commas', parseOrigins);
 /** For what is recognised by its hash, so that a setting need not hold it. */
 export const hashes = setting('SHA-256 hashes in hex, separated by commas or white space', parseHashes);
+/** A header by its name, in lower case. */
+export const headerName = setting('the name of a header', (value) =>
+  /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i.test(value) ? value.toLowerCase() : undefined,
+);
+/** Texts of which one has to be met. */
+export const texts = setting('texts, separated by commas', (value): ReadonlySet<string> | undefined => {
+  const all = value.split(',').map((part) => part.trim());
+  return all.includes('') ? undefined : new Set(all);
+});
 /** For what a page shows on one line. */
 export const line = (max: number) =>
   setting(`one line of text, at most ${max} characters`, (value) => {

@@ -79,9 +79,9 @@ export const reportSettings = {
 /** Whether everybody may create. Contract 16. */
 export const guardSettings = {
   CREATE_GUARD: choice(
-    ['open', 'key'],
+    ['open', 'key', 'header'],
     'open',
-    'who may create uploads, notes and requests: everybody, or who has a key',
+    'who may create uploads, notes and requests: everybody, who has a key, or whom a proxy names',
   ),
 };
 

@@ -46,7 +46,7 @@ export function buildFiles(given: Omit<FilesDeps, 'funnel' | 'requestFunnel'>): 
     ownUploads(scope, deps);
     if (deps.limits.REQUESTS === 'yes') {
       for (const endpoint of [createRequest, requestInfo, drop, drops, deleteRequest]) endpoint(scope, deps);
-      if (deps.limits.CREATE_GUARD === 'key') slot(scope, deps);
+      if (deps.limits.CREATE_GUARD !== 'open') slot(scope, deps);
       if (noticeKinds(deps.limits)) for (const endpoint of [requestHooks, endRequestHooks]) endpoint(scope, deps);
     }
     if (deps.desk) {

@@ -34,7 +34,7 @@ declare module 'fastify' {
 
 /** The public application. It opens no body: requests of the contract go to their service as they come. */
 export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
-  const routes = routesWith(deps.limits, deps.createKeys !== undefined);
+  const routes = routesWith(deps.limits, deps.creationGuard !== undefined);
   const allowed = methodsOf(routes);
   const app = createApp({
     logger: deps.logger,

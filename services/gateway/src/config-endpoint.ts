@@ -71,7 +71,9 @@ const Limits = Type.Object({
     ),
   ),
   createGuard: Type.Optional(
-    Type.Literal('key', { description: 'whoever creates needs a key; absent when nobody does' }),
+    Type.Enum(['key', 'header'], {
+      description: 'what whoever creates needs: a key, or the word of a proxy; absent when nobody needs any',
+    }),
   ),
   uploadParts: Type.Optional(
     Type.Object(
@@ -101,7 +103,7 @@ const requestLimits = (limits: GatewayDeps['limits']) => ({
 const reportKey = ({ REPORT_PUBLIC_KEY: publicKey }: GatewayDeps['limits']) => (publicKey ? { publicKey } : {});
 
 /** Contract: GET /api/config. */
-export function configEndpoint(app: App, { limits, createKeys }: GatewayDeps) {
+export function configEndpoint(app: App, { limits, creationGuard }: GatewayDeps) {
   const parts = partLimits(limits);
   const notices = noticeKinds(limits);
   const answer = {
@@ -119,7 +121,7 @@ export function configEndpoint(app: App, { limits, createKeys }: GatewayDeps) {
     ...(limits.SEALED_METADATA === 'yes' ? { sealedMetadata: true as const } : {}),
     ...(limits.REQUESTS === 'yes' ? { requests: requestLimits(limits) } : {}),
     ...(limits.REPORTS === 'on' ? { reports: reportKey(limits) } : {}),
-    ...(createKeys ? { createGuard: 'key' as const } : {}),
+    ...(creationGuard ? { createGuard: creationGuard.kind } : {}),
     ...(parts ? { uploadParts: parts } : {}),
   };
   const schema = {

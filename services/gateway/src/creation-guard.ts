@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { HttpError } from '@mayfly/shared/errors';
 import type { App, GatewayDeps } from './deps.ts';
 import type { RequestLimits } from './limits/limits.ts';
@@ -13,15 +12,12 @@ declare module 'fastify' {
   }
 }
 
-/** Long enough that nobody finds one: a key is compared by a plain hash. */
-const BEARER = /^Bearer +(mfk_[A-Za-z0-9_-]{22,512})$/i;
-
 const keyNeeded = () => new HttpError(401, 'Creating needs a key', { headers: { 'www-authenticate': 'Bearer' } });
 
-/** Lets nobody create without a key, where the settings say so; nothing else changes. Decision keys-to-create. */
-export function guardCreation(app: App, { createKeys, redis }: GatewayDeps, requests: RequestLimits) {
+/** Lets nobody create who may not, where the settings say so; nothing else changes. Decision keys-to-create. */
+export function guardCreation(app: App, { creationGuard, redis }: GatewayDeps, requests: RequestLimits) {
   app.decorateRequest('newSlot', undefined);
-  if (!createKeys) return;
+  if (!creationGuard) return;
   const slots = requestSlots(redis, requests.sharedKey);
   app.addHook('onRequest', async (request) => {
     const { route } = request.routeOptions.config;
@@ -31,11 +27,11 @@ export function guardCreation(app: App, { createKeys, redis }: GatewayDeps, requ
       request.newSlot = `${slot} ${endsAt.toISOString()}`;
     }
     if (!route || !isCreating(route)) return;
-    const { authorization = '', 'x-request-slot': slot } = headers;
-    delete headers.authorization; // the services need not see them
+    const { 'x-request-slot': slot } = headers;
+    const mayCreate = creationGuard.permits(request.raw);
+    delete headers[creationGuard.header]; // the services need not see them
     delete headers['x-request-slot'];
-    const key = BEARER.exec(authorization)?.[1];
-    if (key && createKeys.has(createHash('sha256').update(key).digest('hex'))) return;
+    if (mayCreate) return;
     const isUpload = route.payload === 'request' || route.announcedBytes !== undefined;
     if (!isUpload || typeof slot !== 'string' || !(await slots.spend(slot))) throw keyNeeded();
   });

@@ -15,6 +15,7 @@ import type { securitySettings } from './security-txt.ts';
 import type { fairnessSettings, limitSettings, sealSettings } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 import type { WebApp } from './web-app.ts';
+import type { CreationGuard } from './who-may-create.ts';
 
 export type { App };
 
@@ -37,8 +38,8 @@ export type GatewayDeps = {
   logger: Logger;
   /** Origins whose scripts may use the API. */
   corsOrigins?: string[] | undefined;
-  /** Hashes of the keys that may create; everybody may when undefined. Decision keys-to-create. */
-  createKeys?: ReadonlySet<string> | undefined;
+  /** Who may create; everybody when undefined. Decision keys-to-create. */
+  creationGuard?: CreationGuard | undefined;
   /** The pages; none when undefined. */
   web?: WebApp | undefined;
   patience?: Partial<Patience>;

@@ -1,5 +1,5 @@
 import { openAdmin } from '@mayfly/shared/admin';
-import { type Config, ConfigError } from '@mayfly/shared/config';
+import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
 import type { Redis } from '@mayfly/shared/redis';
 import type { Telemetry } from '@mayfly/shared/telemetry/open';
@@ -15,6 +15,7 @@ import type { settings } from './settings.ts';
 import { observeReplicas, type Upstream } from './upstream.ts';
 import { offerManifest } from './waict.ts';
 import { readWebApp } from './web-app.ts';
+import { creationGuard } from './who-may-create.ts';
 
 /** The gateway and its admin port, closed with the stack. The public port is the caller's to open, as the last thing. */
 export async function openGateway(
@@ -35,8 +36,7 @@ export async function openGateway(
   const brand = brandFiles(config); // a logo that cannot be read is said at the start, whatever is served
   for (const [path, file] of brand) built?.files.set(path, file);
   const web = built && config.WAICT === 'report' ? offerManifest(built) : built;
-  const createKeys = config.CREATE_GUARD === 'key' ? config.CREATE_KEYS : undefined;
-  if (config.CREATE_GUARD === 'key' && !createKeys) throw new ConfigError('CREATE_KEYS is missing (CREATE_GUARD=key)');
+  const guard = creationGuard(config);
   const requests = observedLimits(requestLimits({ redis, settings: config, logger }));
   const admin = stack.use(
     await openAdmin(config, {
@@ -49,7 +49,7 @@ export async function openGateway(
   );
   const facts = { limits: config, settings: config, baseUrl: config.BASE_URL, corsOrigins: config.CORS_ORIGINS };
   const app = stack.use(
-    buildGateway({ upstreams, redis, logger, version: VERSION, web, createKeys, ...facts }, requests),
+    buildGateway({ upstreams, redis, logger, version: VERSION, web, creationGuard: guard, ...facts }, requests),
   );
   return { app, admin };
 }

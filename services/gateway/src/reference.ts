@@ -8,12 +8,12 @@ ciphertext, counts downloads and views, and forgets. \`base64\` and \`base64url\
 encodings. Error bodies are JSON objects with \`error\`.`;
 
 /** `GET /api/openapi.json`: one document put together from those of the services. `GET /api/docs`: the same, to read. */
-export function reference(app: App, { upstreams, baseUrl, version, createKeys }: GatewayDeps) {
+export function reference(app: App, { upstreams, baseUrl, version, creationGuard }: GatewayDeps) {
   app.get('/api/openapi.json', { schema: { hide: true } }, async (): Promise<ApiDocument> => {
     const described = await Promise.all([upstreams.files.describe(), upstreams.notes.describe()]);
     const documents = [app.swagger() as unknown as ApiDocument, ...described]; // OpenAPI's own type has optional paths
     const paths = Object.assign({}, ...documents.map(({ paths }) => paths)) as ApiDocument['paths'];
-    if (createKeys) describeGuard(paths);
+    if (creationGuard) describeGuard(paths);
     return {
       openapi: '3.1.0',
       info: {

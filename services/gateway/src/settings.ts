@@ -3,6 +3,7 @@ import {
   choice,
   count,
   hashes,
+  headerName,
   httpUrl,
   optional,
   origins,
@@ -11,6 +12,7 @@ import {
   proxies,
   type Setting,
   text,
+  texts,
 } from '@mayfly/shared/config';
 import {
   adminSettings,
@@ -65,9 +67,16 @@ export const sealSettings = {
   ),
 };
 
-/** Decision keys-to-create. */
-const keySettings = {
+/** Decisions keys-to-create and headers-of-proxies. */
+export const keySettings = {
   CREATE_KEYS: optional(hashes(undefined, 'the keys that may create while CREATE_GUARD=key, each by its hash')),
+  CREATE_HEADER: optional(
+    headerName(
+      undefined,
+      'what a proxy sets on requests that may create while CREATE_GUARD=header; TRUST_PROXY has its address',
+    ),
+  ),
+  CREATE_HEADER_VALUES: optional(texts(undefined, 'values of that header which may create; any unless set')),
 };
 
 const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');

@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { createApp } from '@mayfly/shared/app';
 import { ConfigError, loadConfig } from '@mayfly/shared/config';
 import { expect, test } from 'vitest';
 import { openGateway, settings } from '../src/index.ts';
 import { isCreating, ROUTES } from '../src/routes.ts';
+import { creationGuard } from '../src/who-may-create.ts';
 import { freshConnection, silent, upstreamTo } from './start-gateway.ts';
 
 test('what is posted to an address without an id creates, and nothing else does', () => {
@@ -26,3 +28,33 @@ test.each([{}, { CREATE_KEYS: ' , ' }, { CREATE_KEYS: 'mfk_itself' }])(
     await expect(open()).rejects.toThrow(/CREATE_KEYS/);
   },
 );
+
+const CONNECTED: [string, Record<string, string>, RegExp][] = [
+  ['no header is named', { TRUST_PROXY: '10.0.0.1' }, /CREATE_HEADER/],
+  ['nobody is trusted', { CREATE_HEADER: 'X-User' }, /TRUST_PROXY/],
+  ['a number of proxies is trusted, whoever they are', { CREATE_HEADER: 'X-User', TRUST_PROXY: '1' }, /TRUST_PROXY/],
+  ['the name is none', { CREATE_HEADER: 'X User', TRUST_PROXY: '10.0.0.1' }, /CREATE_HEADER/],
+  ['a value is empty', { CREATE_HEADER: 'X-User', CREATE_HEADER_VALUES: 'a,,b', TRUST_PROXY: '::1' }, /HEADER_VALUES/],
+];
+
+test.each(CONNECTED)('a gateway that goes by a header does not start when %s', (_, given, names) => {
+  const env = { REDIS_URL: 'redis://127.0.0.1:1', CREATE_GUARD: 'header', ...given };
+  expect(() => creationGuard(loadConfig(settings({}), env))).toThrow(ConfigError);
+  expect(() => creationGuard(loadConfig(settings({}), env))).toThrow(names);
+});
+
+test.each([
+  ['10.0.0.7', true],
+  ['::ffff:10.0.0.7', true],
+  ['10.0.1.7', false],
+  ['2001:db8::1', true],
+  ['2001:db9::1', false],
+  ['', false],
+])('a header counts on a connection from a proxy only: %s, %s', (remoteAddress, isBelieved) => {
+  const env = { REDIS_URL: 'redis://127.0.0.1:1', CREATE_GUARD: 'header', CREATE_HEADER: 'X-User' };
+  const guard = creationGuard(loadConfig(settings({}), { ...env, TRUST_PROXY: '10.0.0.0/24,2001:db8::/32' }));
+  const from = (values: string[]) =>
+    guard?.permits({ headersDistinct: { 'x-user': values }, socket: { remoteAddress } } as unknown as IncomingMessage);
+  expect(from(['anna'])).toBe(isBelieved);
+  for (const none of [[], [''], ['anna', 'anna']]) expect(from(none)).toBe(false);
+});

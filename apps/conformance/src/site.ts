@@ -130,7 +130,7 @@ export class Site {
 
   /** What creating takes here, beside what the contract says. */
   creatingHeaders(): Record<string, string> {
-    if (this.limits.createGuard && !this.#key) skip('creating takes a key here: MAYFLY_KEY');
+    if (this.limits.createGuard === 'key' && !this.#key) skip('creating takes a key here: MAYFLY_KEY');
     return this.#key ? { Authorization: `Bearer ${this.#key}` } : {};
   }
 

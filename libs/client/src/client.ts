@@ -30,6 +30,7 @@ import type { UnfinishedUpload } from './unfinished.ts';
 import { getUploadInfo, readMetadata } from './upload-info.ts';
 import type { PartOptions, UploadOptions } from './upload-options.ts';
 import { uploadFiles } from './uploads.ts';
+import type { Usage } from './usage.ts';
 
 export type ClientOptions = {
   /** Where new uploads and notes go. Links name their own service. */
@@ -50,9 +51,6 @@ type CheckOptions = AskOptions & Pick<GivenPassword, 'allowPbkdf2'>;
 type OpenOptions = RequestOptions & GivenPassword;
 /** `isWhole`: all of it has arrived, which its owner is told. */
 type EndOptions = OpenOptions & { isWhole?: boolean };
-
-/** Downloads of an upload, views of a note. */
-export type Usage = { usedCount: number; maxUses: number; expiresAt: string };
 
 /** What whoever sends a small file does not need. */
 const loadRest = () => import('./resumable.ts');
@@ -171,14 +169,8 @@ export class MayflyClient {
   }
 
   /** How often an upload or a note has been used. Everybody who knows the id may ask; it opens nothing. */
-  async getUsage({ kind, id }: { kind: Kind; id: string }, options: RequestOptions = {}): Promise<Usage> {
-    const address = { baseUrl: this.#context.baseUrl, id };
-    if (kind === 'note') {
-      const { viewCount, maxViews, expiresAt } = await getNoteInfo(this.#context, address, options);
-      return { usedCount: viewCount, maxUses: maxViews, expiresAt };
-    }
-    const { downloadCount, maxDownloads, expiresAt } = await getUploadInfo(this.#context, address, options);
-    return { usedCount: downloadCount, maxUses: maxDownloads, expiresAt };
+  async getUsage(item: { kind: Kind; id: string }, options: RequestOptions = {}): Promise<Usage> {
+    return (await loadRest()).getUsage(this.#context, item, options);
   }
 
   /** What became of an upload or a note, for its owner, also when it is over. Where config has `owner`. */

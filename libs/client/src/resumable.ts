@@ -7,3 +7,4 @@ export { getLeasedInfo, openLease } from './open-lease.ts';
 export { openLink } from './open-link.ts';
 export { getOwnStatus, setHooks, setTerms } from './owned.ts';
 export { cancelUpload, getStoredBytes, resumeUpload, uploadInParts, uploadStreamInParts } from './parted-uploads.ts';
+export { getUsage } from './usage.ts';

@@ -4,9 +4,10 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../src/postgres/database.ts';
+import { postgresFileRequests } from '../src/postgres/file-requests.ts';
 import { postgresNotes } from '../src/postgres/notes.ts';
+import { postgresDesk } from '../src/postgres/reports.ts';
 import { postgresStats } from '../src/postgres/stats.ts';
-
 import { postgresUploadSessions } from '../src/postgres/upload-sessions.ts';
 import { postgresUploads } from '../src/postgres/uploads.ts';
 import { admittedOf, noteOf, uploadOf } from './contract-ceilings.ts';
@@ -167,6 +168,28 @@ describe('replicas on one PostgreSQL', () => {
     for (const { id } of uploads) await before.uploads.abandon(id);
     await before.uploads.blobsDeleted(uploads.map(({ id }) => id));
     expect(await held(before)).toMatchObject({ counter: 4_000, rows: 4_000 });
+  });
+
+  test('requests: a ceiling that is set later counts what is there; what is blocked makes room', async () => {
+    const { db } = open();
+    const ask = (maxBytes?: number) => {
+      const id = randomUUID();
+      const limits = { maxDrops: 1, maxBytes: 1, dropExpireSec: 60, dropMaxDownloads: 1, expireSec: 60 };
+      const request = { id, ownerHash: Buffer.alloc(32), publicKey: 'x'.repeat(952), ...limits };
+      return postgresFileRequests(db, { maxBytes })
+        .add(request)
+        .then(() => id);
+    };
+    const bytes = async () =>
+      (await sql<{ bytes: number }>`select bytes from files.request_storage`.execute(db)).rows[0]?.bytes;
+    const first = await ask();
+    await ask();
+    expect(await bytes()).toBe(0);
+    expect(await admittedOf([ask(6_000)])).toBe(0);
+    expect(await bytes()).toBe(6_000); // 952 and 2,048 each
+    expect(await postgresDesk(db).block(first, 'malware', 60)).toBe('request');
+    expect(await bytes()).toBe(3_000);
+    expect(await admittedOf([ask(6_000)])).toBe(1);
   });
 
   test('what an older version let go without saying so is found at the next start', async () => {

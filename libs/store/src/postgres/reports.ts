@@ -13,7 +13,7 @@ import {
   type Reports,
 } from '../reports.ts';
 import type { Database } from './database.ts';
-import { HELD_BY_THE_DELETION, NOTES, returned } from './storage.ts';
+import { HELD_BY_THE_DELETION, NOTES, REQUESTS, returned } from './storage.ts';
 import { inSeconds } from './time.ts';
 
 /** Any number: reports are written one after the other, so that no more are kept than there may be. */
@@ -202,12 +202,12 @@ const ERASERS: [ItemKind, (id: string) => RawBuilder<unknown>][] = [
     (id) => sql`
       gone as (
         delete from files.requests where id = ${id}::uuid
-        returning id, owner_hash, created_at, expires_at, drop_count as used, max_drops as most, 0 as whole
+        returning id, owner_hash, created_at, expires_at, held_bytes, drop_count as used, max_drops as most, 0 as whole
       ), untold as (
         delete from files.request_notices n using gone where n.item_id = gone.id
       ), emptied as (
         delete from files.request_drops d using gone where d.request_id = gone.id
-      )`,
+      ), ${returned(REQUESTS.counter)}`,
   ],
 ];
 

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type NewNote, type Notes, SMALL_LENGTH, type View } from '../notes.ts';
 import { onceDone } from '../once-done.ts';
 import { batched, batchedClaims, type Claims } from './batched.ts';
+import { checkColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import { noteFinder, status } from './find-note.ts';
 import { noted, unnoted } from './noted.ts';
@@ -129,7 +130,7 @@ export function postgresNotes(
     },
 
     async check() {
-      await sql`select from notes.notes limit 0`.execute(db);
+      await checkColumns(db, 'notes');
     },
   };
 }

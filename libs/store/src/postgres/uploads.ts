@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { onceDone } from '../once-done.ts';
 import type { NewUpload, Uploads } from '../uploads.ts';
 import { batched, batchedClaims } from './batched.ts';
+import { checkColumns } from './columns.ts';
 import type { Database } from './database.ts';
 import { status, uploadFinder } from './find-upload.ts';
 import { noted, unnoted } from './noted.ts';
@@ -205,7 +206,7 @@ export function postgresUploads(
     },
 
     async check() {
-      await sql`select from files.uploads limit 0`.execute(db);
+      await checkColumns(db, 'files');
     },
   };
 }

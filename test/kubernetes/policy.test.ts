@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { uploadSize } from '@mayfly/client';
 import { loadConfig } from '@mayfly/shared/config';
 import { describe, expect, test } from 'vitest';
 import { PROCESSES, settingRows } from '../../scripts/settings-table.ts';
@@ -13,6 +14,14 @@ const STORES = {
   postgres: { port: 5432, callers: ['files', 'notes', 'janitor', 'migrate'] },
   redis: { port: 6379, callers: ['gateway', 'janitor'] },
   s3: { port: [443, 9000], callers: ['files', 'janitor'] },
+};
+
+/** What comes from Secrets. */
+const STORE_SECRETS: Record<string, string> = {
+  DATABASE_URL: 'postgres://a@b/c',
+  REDIS_URL: 'redis://a',
+  S3_ACCESS_KEY: 'a',
+  S3_SECRET_KEY: 'b',
 };
 
 const isMayfly = ({ metadata }: Manifest) => metadata.labels?.['app.kubernetes.io/part-of'] === 'mayfly';
@@ -260,17 +269,25 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
       ).toEqual([]);
     });
 
+    test('limits are those that Mayfly has everywhere, and a file of 2 GiB passes', () => {
+      const fallbacks = Object.values(PROCESSES)
+        .flatMap((read) => Object.entries(read))
+        .filter(([name, { fallback }]) => fallback !== undefined && /_(SIZE|BYTES|SEC|MAX|MIN|OPTIONS)$/.test(name));
+      expect(fallbacks.length).toBeGreaterThan(20);
+      for (const [name, { fallback }] of fallbacks) expect(settings[name], name).toBe(String(fallback));
+      const { MAX_FILE_SIZE } = loadConfig(PROCESSES.files ?? {}, { ...settings, ...STORE_SECRETS }) as {
+        MAX_FILE_SIZE: number;
+      };
+      const file = { name: 'a.iso', size: 2 * 1024 ** 3, stream: () => new Blob([]).stream() };
+      expect(uploadSize([file])).toBeGreaterThan(file.size);
+      expect(MAX_FILE_SIZE).toBeGreaterThanOrEqual(uploadSize([file]));
+    });
+
     test.each(PROCESS_NAMES)('%s starts with them', (name) => {
       const [container] = containersOf(processes.find((one) => nameOf(one) === name) as Manifest);
-      const secrets: Record<string, string> = {
-        DATABASE_URL: 'postgres://a@b/c',
-        REDIS_URL: 'redis://a',
-        S3_ACCESS_KEY: 'a',
-        S3_SECRET_KEY: 'b',
-      };
       const own = container.env.map(({ name, value }: { name: string; value?: string }) => [
         name,
-        value ?? secrets[name],
+        value ?? STORE_SECRETS[name],
       ]);
       const config = loadConfig(PROCESSES[name] ?? {}, { ...settings, ...Object.fromEntries(own) });
       const { PORT, ADMIN_PORT } = config as { PORT?: number; ADMIN_PORT?: number };

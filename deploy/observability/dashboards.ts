@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Dashboard, grafanaJson, panel, stat } from './grafana.ts';
+import { type Dashboard, grafanaJson, panel, stat, within } from './grafana.ts';
 
 // node deploy/observability/dashboards.ts: writes the dashboards that Grafana reads. A test fails when they differ.
 
@@ -25,7 +25,7 @@ export const dashboards: Dashboard[] = [
       ),
       stat('Items held', 'short', 'max(sum by (service_name, instance) (mayfly_items{mayfly_state="available"}))'),
       stat('Bytes held', 'bytes', 'max(sum by (service_name, instance) (mayfly_items_bytes))'),
-      stat('Oldest due item', 's', 'max(mayfly_due_age)'),
+      within(300, 600, stat('Oldest due item', 's', 'max(mayfly_due_age)')),
       panel('Requests by status', 'reqps', [
         `sum by (http_response_status_code) (rate(http_server_request_duration_count{${GATEWAY}}[$__rate_interval]))`,
         '{{http_response_status_code}}',
@@ -89,6 +89,14 @@ export const dashboards: Dashboard[] = [
         quantile(0.99, 'mayfly_blob_store_operation_duration', 'mayfly_operation'),
         '{{mayfly_operation}}',
       ]),
+      within(
+        0.05,
+        0.25,
+        panel('Waits for PostgreSQL, 95 %', 's', [
+          quantile(0.95, 'db_client_connection_wait_time', 'service_name, mayfly_queue'),
+          '{{service_name}} {{mayfly_queue}}',
+        ]),
+      ),
       panel(
         'PostgreSQL connections',
         'short',
@@ -96,8 +104,16 @@ export const dashboards: Dashboard[] = [
         ['sum(db_client_connection_pending_requests)', 'waiting'],
         ['sum(db_client_connection_max)', 'most'],
       ),
-      panel('Event loop delay, 99 %', 's', ['nodejs_eventloop_delay_p99', '{{service_name}} {{instance}}']),
-      panel('Event loop in use', 'percentunit', ['nodejs_eventloop_utilization', '{{service_name}} {{instance}}']),
+      within(
+        0.1,
+        0.5,
+        panel('Event loop delay, 99 %', 's', ['nodejs_eventloop_delay_p99', '{{service_name}} {{instance}}']),
+      ),
+      within(
+        0.7,
+        0.9,
+        panel('Event loop in use', 'percentunit', ['nodejs_eventloop_utilization', '{{service_name}} {{instance}}']),
+      ),
       panel('Memory', 'bytes', ['process_memory_usage', '{{service_name}} {{instance}}']),
       panel('CPU', 'percentunit', [
         'sum by (service_name, instance) (rate(process_cpu_time_total[$__rate_interval]))',
@@ -109,7 +125,7 @@ export const dashboards: Dashboard[] = [
     uid: 'mayfly-janitor',
     title: 'Mayfly: janitor',
     panels: [
-      panel('Oldest due item', 's', ['max by (mayfly_kind) (mayfly_due_age)', '{{mayfly_kind}}']),
+      within(300, 600, panel('Oldest due item', 's', ['max by (mayfly_kind) (mayfly_due_age)', '{{mayfly_kind}}'])),
       panel('Blobs to delete', 'short', ['max(mayfly_blob_deletions)', 'noted']),
       panel('Removed', 'ops', ['sum by (mayfly_kind) (rate(mayfly_swept_total[$__rate_interval]))', '{{mayfly_kind}}']),
       panel('Since the last success', 's', [
@@ -136,8 +152,8 @@ export const dashboards: Dashboard[] = [
     uid: 'mayfly-slo',
     title: 'Mayfly: objectives',
     panels: [
-      stat('Availability, 1 hour', 'percentunit', '1 - mayfly:errors:ratio1h'),
-      stat('Quick answers, 5 minutes', 'percentunit', '1 - mayfly:slow:ratio5m'),
+      within(0.9995, 0.999, stat('Availability, 1 hour', 'percentunit', '1 - mayfly:errors:ratio1h')),
+      within(0.99, 0.95, stat('Quick answers, 5 minutes', 'percentunit', '1 - mayfly:slow:ratio5m')),
       panel(
         'Error budget: how many times too fast',
         'short',
@@ -146,7 +162,7 @@ export const dashboards: Dashboard[] = [
         ['mayfly:errors:ratio1h / 0.001', '1 hour'],
         ['mayfly:errors:ratio6h / 0.001', '6 hours'],
       ),
-      panel('Small requests over half a second', 'percentunit', ['mayfly:slow:ratio5m', 'slow']),
+      within(0.01, 0.05, panel('Small requests over half a second', 'percentunit', ['mayfly:slow:ratio5m', 'slow'])),
       panel('Requests', 'reqps', ['mayfly:requests:rate5m', 'requests']),
     ],
   },

@@ -27,6 +27,7 @@ const LABELS = [
   'mayfly_kind',
   'mayfly_operation',
   'mayfly_outcome',
+  'mayfly_queue',
   'mayfly_service',
   'mayfly_state',
   'mayfly_upstream',

@@ -11,10 +11,10 @@ import { freshFolder } from '@mayfly/testing/stores';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { dashboards } from '../../deploy/observability/dashboards.ts';
-import { grafanaJson } from '../../deploy/observability/grafana.ts';
+import { chosen, grafanaJson } from '../../deploy/observability/grafana.ts';
 import { useEverything } from './scrape.ts';
 
-type Rule = { record?: string; alert?: string; expr: string; annotations?: { runbook: string } };
+type Rule = { record?: string; alert?: string; expr: string; annotations?: { runbook_url: string } };
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const RULES = at('deploy/observability/rules/mayfly.yaml');
@@ -33,11 +33,14 @@ function namesIn(expr: string): string[] {
     .replace(/"[^"]*"/g, '')
     .replace(/\{[^}]*\}/g, ' ')
     .replace(/\[[^\]]*\]/g, ' ')
-    .replace(/\b(by|without)\s*\([^)]*\)/g, ' ');
+    .replace(/\b(by|without|on)\s*\([^)]*\)/g, ' ');
   return [...bare.matchAll(/[a-z_][\w:]*(?!\w*\s*\()/gi)]
     .map(([name]) => name)
     .filter((name) => /_|:/.test(name) && !/^(histogram_quantile|min_over_time|predict_linear)$/.test(name));
 }
+
+/** What Prometheus and its probes say themselves. */
+const NOT_OURS = ['up', 'probe_success'];
 
 const isKnown = (name: string) =>
   exposed.has(name) || exposed.has(name.replace(/_(bucket|count|sum)$/, '')) || recorded.has(name);
@@ -45,8 +48,8 @@ const isKnown = (name: string) =>
 test.each(rules.map((rule) => ({ name: rule.alert ?? rule.record, ...rule })))(
   '$name refers to metrics that are exposed',
   ({ expr }) => {
-    const names = namesIn(expr).filter((name) => name !== 'up');
-    expect(expr.includes('up{') || names.length > 0).toBe(true);
+    const names = namesIn(expr).filter((name) => !NOT_OURS.includes(name));
+    expect(/^(up|probe_success)\{/.test(expr) || names.length > 0).toBe(true);
     expect(names.filter((name) => !isKnown(name))).toEqual([]);
   },
 );
@@ -58,12 +61,20 @@ test.each(panels)('$name refers to metrics that are exposed', ({ queries }) => {
   }
 });
 
+test.each(panels)('$name shows what the variables choose', ({ queries }) => {
+  for (const { expr } of queries) {
+    const metrics = namesIn(expr).length;
+    expect(chosen(expr).split('cluster=~"$cluster",namespace=~"$namespace"}').length - 1).toBe(metrics);
+    expect(namesIn(chosen(expr))).toEqual(namesIn(expr));
+  }
+});
+
 test('every alert has a runbook', () => {
   const headings = [...runbooks.matchAll(/^### (.+)$/gm)].map(([, title = '']) =>
     title.toLowerCase().replaceAll(' ', '-'),
   );
   for (const { alert, annotations } of rules.filter((rule) => rule.alert)) {
-    expect(headings, alert).toContain(annotations?.runbook.split('#')[1]);
+    expect(headings, alert).toContain(annotations?.runbook_url.split('#')[1]);
   }
 });
 

@@ -49,7 +49,7 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
     redis,
     key: LAST_SWEEP,
     intervalMs: sweepSec * 1000,
-    sweep: () => runAt(Date.now(), 'sweep'),
+    sweep: () => runAt(undefined, 'sweep'),
     logger,
   });
   const jobs: Record<string, () => Promise<void>> = {
@@ -66,12 +66,12 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
     if (Object.values(result).some((count) => count > 0)) logger.info(result, 'swept');
   };
 
-  const runAt = async (dueAt: number, name: string) => {
+  const runAt = async (dueAt: number | undefined, name: string) => {
     const work = jobs[name];
     if (work) await jobMetrics.run(name, dueAt, work);
   };
   const queue = new Queue(QUEUE, { connection: redis, ...BACKEND });
-  const worker = new Worker(QUEUE, async ({ name, timestamp, delay }: Job) => runAt(timestamp + delay, name), {
+  const worker = new Worker(QUEUE, async (job: Job) => runAt(dueAtOf(job), job.name), {
     connection: redis,
     ...BACKEND,
     concurrency: 2, // a comparison takes long, and sweeps go on meanwhile
@@ -112,3 +112,7 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
     },
   };
 }
+
+/** When the schedule wanted a job to begin; undefined when it is tried again. `delay` itself is 0 as soon as a job may begin. */
+const dueAtOf = ({ timestamp, opts: { delay = 0 }, attemptsMade }: Job) =>
+  attemptsMade === 0 ? timestamp + delay : undefined;

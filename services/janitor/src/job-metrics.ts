@@ -6,14 +6,17 @@ import type { ReconcileResult } from './reconcile.ts';
 import type { SweepResult } from './sweep.ts';
 
 export type JobMetrics = {
-  /** Runs a job as one trace, and counts how late it began, how long it took and how it ended. */
-  run(job: string, dueAt: number, work: () => Promise<void>): Promise<void>;
+  /** Runs a job as one trace, and counts how late it began where it was due at some time, how long it took and how it ended. */
+  run(job: string, dueAt: number | undefined, work: () => Promise<void>): Promise<void>;
   swept(result: SweepResult): void;
   reconciled(result: ReconcileResult): void;
 };
 
 /** Sweeps and comparisons take longer than requests. */
 const JOB_SECONDS = [...SECONDS, 30, 60, 300, 1_800];
+
+const FINDINGS = ['orphan', 'lost', 'found', 'partial', 'refused'];
+const OUTCOMES: ReconcileResult['outcome'][] = ['mended', 'counted', 'refused'];
 
 /** What the janitor is watched by: its jobs, and what they did. */
 export function openJobMetrics(): JobMetrics {
@@ -38,6 +41,10 @@ export function openJobMetrics(): JobMetrics {
   const findings = meter.createCounter('mayfly.reconcile.findings', {
     description: 'What comparisons of blob store and database found',
   });
+  // Prometheus sees a counter grow only from a value that it has seen before: without this the first finding would be none.
+  for (const kind of FINDINGS) {
+    for (const outcome of OUTCOMES) findings.add(0, { 'mayfly.kind': kind, 'mayfly.outcome': outcome });
+  }
   const [uploads, notes, requests] = [openFunnel('upload'), openFunnel('note'), openFunnel('request')];
   const expire = (funnel: Funnel, expired = 0, unused = 0) => {
     funnel('expired', expired);
@@ -46,7 +53,7 @@ export function openJobMetrics(): JobMetrics {
   return {
     async run(job, dueAt, work) {
       const attributes = { 'mayfly.job': job };
-      lag.record(Math.max(Date.now() - dueAt, 0) / 1000, attributes);
+      if (dueAt !== undefined) lag.record(Math.max(Date.now() - dueAt, 0) / 1000, attributes);
       const span = tracer.startSpan(`job ${job}`, { attributes }, ROOT_CONTEXT);
       const start = performance.now();
       let outcome = 'failed';

@@ -1,6 +1,7 @@
 import { Unavailable } from '@mayfly/shared/errors';
 import DataLoader from 'dataloader';
 import { wasUndone } from './errors.ts';
+import { observeWaits } from './observe-pool.ts';
 
 /** Most calls in one statement. */
 const MOST_CALLS = 100;
@@ -8,6 +9,8 @@ const MOST_CALLS = 100;
 const MOST_RUNNING = 2;
 /** Whoever has waited so long for a statement to begin is told to come again. */
 const LONGEST_WAIT_MS = 10_000;
+
+const waited = observeWaits('batch');
 
 export type BatchOptions = { most?: number };
 
@@ -52,6 +55,7 @@ function gathered<Call, Result>(
   const loader = new DataLoader<Waiting<Call>, Result>(
     async (all) => {
       const now = performance.now();
+      waited(Math.min(...all.map(({ until }) => until)) - LONGEST_WAIT_MS);
       const waiting = all.filter(({ until }) => until > now);
       const answers = await send(waiting).catch((error: unknown) => onFailure(waiting, error));
       return all.map((one) => (one.until > now ? (answers.shift() as Result | Error) : tooLate()));

@@ -3,6 +3,7 @@ import type { Logger } from '@mayfly/shared/logger';
 import pg from 'pg';
 import { Client } from './client.ts';
 import { translate } from './errors.ts';
+import { observeWaits } from './observe-pool.ts';
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number); // sizes and counts stay below 2^53
 
@@ -18,6 +19,8 @@ const TOO_MANY = '53300';
 /** So often a pool that makes do with what it has tries to get one more. */
 const ONE_MORE_MS = 500;
 const TRY_AGAIN_MS = 100;
+
+const waited = observeWaits('pool');
 
 const COMMON = { Client, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, application_name: 'mayfly' };
 
@@ -60,7 +63,8 @@ class Pool extends pg.Pool {
   // The promise form is what Kysely uses; pg's own query() uses the callback form.
   override connect = ((callback?: unknown) => {
     if (callback) return (super.connect as (callback: unknown) => void)(callback);
-    return this.#connect(() => super.connect() as Promise<Lent>);
+    const since = performance.now();
+    return this.#connect(() => super.connect() as Promise<Lent>).finally(() => waited(since));
   }) as pg.Pool['connect'];
 
   async #connect(take: () => Promise<Lent>): Promise<Lent> {

@@ -26,6 +26,8 @@ const STORE_SECRETS: Record<string, string> = {
 
 const isMayfly = ({ metadata }: Manifest) => metadata.labels?.['app.kubernetes.io/part-of'] === 'mayfly';
 const nameOf = ({ metadata }: Manifest) => metadata.name;
+/** Which process a workload runs; a Job's name has the version besides. */
+const processOf = (one: Manifest) => one.metadata.labels?.['app.kubernetes.io/name'] ?? '';
 const isPart = (part: Record<string, string> | undefined, whole: Record<string, string> | undefined) =>
   Object.entries(part ?? {}).every(([key, value]) => whole?.[key] === value);
 
@@ -39,7 +41,7 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
   const settings = all.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'mayfly-settings')?.data;
 
   test('runs every process', () => {
-    expect(processes.map(nameOf).sort()).toEqual([...PROCESS_NAMES].sort());
+    expect(processes.map(processOf).sort()).toEqual([...PROCESS_NAMES].sort());
   });
 
   describe('every pod', () => {
@@ -92,6 +94,19 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
       ]);
       expect(template.spec.topologySpreadConstraints.length).toBeGreaterThan(0);
     }
+  });
+
+  test('the tables are migrated once for each version, by a role of its own, whatever settings change', () => {
+    const [job, ...more] = of('Job');
+    expect(more).toEqual([]);
+    const [container] = containersOf(job as Manifest);
+    expect(nameOf(job as Manifest)).toBe(`migrate-${container.image.split(':')[1]}`);
+    expect(container.envFrom).toBeUndefined();
+    expect(container.env).toEqual([
+      { name: 'DATABASE_URL', valueFrom: { secretKeyRef: { name: 'mayfly-migrate', key: 'url' } } },
+    ]);
+    const others = processes.filter((one) => one !== job).flatMap(containersOf);
+    expect(JSON.stringify(others)).not.toContain('mayfly-migrate');
   });
 
   test('a Redis of its own keeps nothing', () => {
@@ -212,7 +227,7 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
     test.each(PROCESS_NAMES)(
       '%s calls its stores, names, monitoring and what it hands requests to, and nobody else',
       (name) => {
-        const process = processes.find((one) => nameOf(one) === name) as Manifest;
+        const process = processes.find((one) => processOf(one) === name) as Manifest;
         const allowed = [53, 4317, 4318, ...(name === 'gateway' ? [3001, 3002] : [])];
         const ports = new Set<number>();
         for (const rule of rules(process, 'egress')) {
@@ -230,7 +245,7 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
 
     test('services are reached by the gateway only', () => {
       for (const name of ['files', 'notes']) {
-        const one = processes.find((process) => nameOf(process) === name) as Manifest;
+        const one = processes.find((process) => processOf(process) === name) as Manifest;
         const peers = rules(one, 'ingress')
           .filter(({ ports }) => ports[0].port === 'http')
           .flatMap(({ from }) => from);
@@ -284,7 +299,7 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
     });
 
     test.each(PROCESS_NAMES)('%s starts with them', (name) => {
-      const [container] = containersOf(processes.find((one) => nameOf(one) === name) as Manifest);
+      const [container] = containersOf(processes.find((one) => processOf(one) === name) as Manifest);
       const own = container.env.map(({ name, value }: { name: string; value?: string }) => [
         name,
         value ?? STORE_SECRETS[name],

@@ -15,6 +15,13 @@ export type Manifest = {
 
 type Generator = { name: string; behavior?: string; envs?: string[]; literals?: string[] };
 
+type Part = { delimiter: string; index: number };
+type Selector = { kind: string; name: string };
+type Replacement = {
+  source: Selector & { fieldPath: string; options: Part };
+  targets: { select: Selector; fieldPaths: string[]; options: Part }[];
+};
+
 /** What of kustomize these manifests use. Another key is an error here, so that this never says something else than kustomize. */
 const KNOWN = [
   'apiVersion',
@@ -23,6 +30,7 @@ const KNOWN = [
   'resources',
   'components',
   'images',
+  'replacements',
   'configMapGenerator',
   'secretGenerator',
 ];
@@ -47,6 +55,7 @@ export function render(folder: string, before: Manifest[] = []): Manifest[] {
       if (container.image === name) container.image = newTag ? `${newName}:${newTag}` : newName;
     }
   }
+  for (const one of (file.replacements ?? []) as Replacement[]) replace(all, one, path);
   if (file.namespace) for (const one of all) if (one.kind !== 'Namespace') one.metadata.namespace = file.namespace;
   return all;
 }
@@ -77,6 +86,27 @@ function generate(all: Manifest[], folder: string, kind: 'ConfigMap' | 'Secret',
       data: encoded,
       ...(kind === 'Secret' ? { type: 'Opaque' } : {}),
     });
+}
+
+/** A part of one field takes the place of a part of others. */
+function replace(all: Manifest[], { source, targets }: Replacement, path: string) {
+  const find = ({ kind, name }: Selector) => {
+    const found = all.find((one) => one.kind === kind && one.metadata.name === name);
+    if (!found) throw new Error(`${path}: there is no ${kind} ${name} to replace something in, or by`);
+    return found;
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: any place of any object
+  const at = (object: any, steps: string[]) => steps.reduce((inner, step) => inner[step], object);
+  const value = at(find(source), source.fieldPath.split('.')).split(source.options.delimiter)[source.options.index];
+  for (const { select, fieldPaths, options } of targets) {
+    const target = find(select);
+    for (const fieldPath of fieldPaths) {
+      const steps = fieldPath.split('.');
+      const last = steps.pop() ?? '';
+      const place = at(target, steps);
+      place[last] = place[last].split(options.delimiter).with(options.index, value).join(options.delimiter);
+    }
+  }
 }
 
 const mapValues = (record: Record<string, string>, change: (value: string) => string) =>

@@ -93,6 +93,9 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
         { path: '/readyz', port: 'admin' },
       ]);
       expect(template.spec.topologySpreadConstraints.length).toBeGreaterThan(0);
+      for (const { matchLabelKeys } of template.spec.topologySpreadConstraints) {
+        expect(matchLabelKeys, 'pods of the version before do not count').toEqual(['pod-template-hash']);
+      }
     }
   });
 
@@ -217,11 +220,34 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
       }
     });
 
-    test('only the gateway is reached from everywhere, and on its public port only', () => {
-      const open = pods.filter((one) => rules(one, 'ingress').some(({ from }) => from === undefined));
-      expect(open.map(nameOf)).toEqual(['gateway']);
-      const [rule, ...more] = rules(open[0] as Manifest, 'ingress').filter(({ from }) => from === undefined);
-      expect([rule.ports, more]).toEqual([[{ protocol: 'TCP', port: 'http' }], []]);
+    test('nobody is reached from everywhere, and the gateway on its public port by the namespaces of proxies', () => {
+      for (const one of pods) {
+        for (const { from } of rules(one, 'ingress')) expect(from?.length, nameOf(one)).toBeGreaterThan(0);
+      }
+      const gateway = processes.find((one) => processOf(one) === 'gateway') as Manifest;
+      const ways = rules(gateway, 'ingress').filter(({ ports }) =>
+        ports.some(({ port }: { port: string }) => port === 'http'),
+      );
+      expect(ways).toEqual([
+        {
+          from: [{ namespaceSelector: { matchLabels: { 'mayfly/way-in': 'yes' } } }],
+          ports: [{ protocol: 'TCP', port: 'http' }],
+        },
+      ]);
+    });
+
+    test('stores have addresses of both families', () => {
+      const blocks = ['files', 'janitor', 'gateway'].flatMap((name) => {
+        const one = processes.find((process) => processOf(process) === name) as Manifest;
+        return rules(one, 'egress')
+          .filter(({ ports }) => ports.every(({ port }: { port: number }) => port !== 53))
+          .map(({ to }) => (to as { ipBlock?: { cidr: string } }[]).flatMap(({ ipBlock }) => ipBlock?.cidr ?? []));
+      });
+      for (const cidrs of blocks.filter(({ length }) => length > 0)) {
+        expect(cidrs.some((cidr) => cidr.includes('.'))).toBe(true);
+        expect(cidrs.some((cidr) => cidr.includes(':'))).toBe(true);
+      }
+      expect(blocks.flat().length > 0).toBe(overlay !== 'dev');
     });
 
     test.each(PROCESS_NAMES)(

@@ -16,6 +16,7 @@ const STORES = {
   s3: { port: [443, 9000], callers: ['files', 'janitor'] },
 };
 
+const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
 /** What comes from Secrets. */
 const STORE_SECRETS: Record<string, string> = {
   DATABASE_URL: 'postgres://a@b/c',
@@ -157,6 +158,20 @@ describe.each(readdirSync(overlays))('overlay %s', (overlay) => {
       for (const one of of('Deployment')) {
         expect(one.spec.replicas ?? (scaled.includes(nameOf(one)) ? 2 : 1), nameOf(one)).toBeGreaterThanOrEqual(2);
         expect(of('PodDisruptionBudget').map(nameOf)).toContain(nameOf(one));
+      }
+    });
+
+    test('what scales reaches the cores of the largest capacity in docs/operations.md', () => {
+      for (const { metadata, spec } of of('HorizontalPodAutoscaler')) {
+        const row = operations.split('\n').find((line) => line.startsWith(`| ${metadata.name}: `));
+        const cores = Number(/\| ([\d.]+) cores: \d+ replicas[^|]*\|$/.exec(row ?? '')?.[1]);
+        expect(cores, metadata.name).toBeGreaterThan(0);
+        const deployment = of('Deployment').find((one) => nameOf(one) === metadata.name) as Manifest;
+        const { cpu } = containersOf(deployment)[0].resources.requests;
+        const [{ resource }] = spec.metrics;
+        const most = (spec.maxReplicas * Number.parseInt(cpu, 10) * resource.target.averageUtilization) / 100 / 1_000;
+        expect(cpu).toMatch(/^\d+m$/);
+        expect(most, `${metadata.name}: cores`).toBeGreaterThanOrEqual(cores);
       }
     });
 

@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Dashboard, grafanaJson, panel, stat, within } from './grafana.ts';
 
-// node deploy/observability/dashboards.ts: writes the dashboards that Grafana reads. A test fails when they differ.
+// node deploy/observability/dashboards.ts: writes the dashboards that Grafana reads, and rules and dashboards for Kubernetes. A test fails when
+// they differ.
 
 const GATEWAY = 'mayfly_service="gateway"';
 /** A share of time by which so many observations were done, per label. */
@@ -168,7 +169,43 @@ export const dashboards: Dashboard[] = [
   },
 ];
 
+const RULES = join(import.meta.dirname, 'rules/mayfly.yaml');
+const indented = (text: string, by: number) => text.trimEnd().replaceAll(/^(?=.)/gm, ' '.repeat(by));
+const PART_OF = 'app.kubernetes.io/part-of: mayfly';
+
+/** The rules as the Prometheus Operator takes them. */
+export const prometheusRule = () => `# Written by node deploy/observability/dashboards.ts.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: mayfly
+  labels: { ${PART_OF} }
+spec:
+${indented(readFileSync(RULES, 'utf8'), 2)}
+`;
+
+/** The dashboards as Grafana's sidecar finds them: by a label. */
+export const dashboardMaps = () =>
+  dashboards
+    .map(
+      (dashboard) => `# Written by node deploy/observability/dashboards.ts.
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: ${dashboard.uid}
+  labels: { ${PART_OF}, grafana_dashboard: "1" }
+data:
+  ${dashboard.uid}.json: |
+${indented(grafanaJson(dashboard), 4)}
+`,
+    )
+    .join('---\n');
+
+export const MONITORING = join(import.meta.dirname, '../k8s/components/monitoring');
+
 if (import.meta.main) {
+  writeFileSync(join(MONITORING, 'rules.yaml'), prometheusRule());
+  writeFileSync(join(MONITORING, 'dashboards.yaml'), dashboardMaps());
   for (const dashboard of dashboards) {
     writeFileSync(join(import.meta.dirname, `grafana/dashboards/${dashboard.uid}.json`), grafanaJson(dashboard));
   }

@@ -7,6 +7,7 @@ type Model = new (manifest: Manifest) => { validate(): void };
 const EXTENSIONS: Record<string, string> = {
   'external-secrets.io': '@kubernetes-models/external-secrets',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
 };
 
 async function modelOf({ apiVersion, kind }: Manifest): Promise<Model | undefined> {

@@ -142,6 +142,11 @@ const FAULTS: Fault[] = [
     series: { [replicas('out')]: `0x${FAULT_AT} 1x${REST}` },
   },
   {
+    name: 'a report waits for a day',
+    fires: ['MayflyReportsWait'],
+    series: { mayfly_report_age: `80000x${FAULT_AT} 86500+60x${REST}` },
+  },
+  {
     name: 'a process is silent',
     fires: ['MayflyTargetDown'],
     series: { 'up{job="mayfly",instance="a"}': `1x${FAULT_AT} 0x${REST}` },

@@ -15,6 +15,7 @@ export type Manifest = {
 
 type Generator = { name: string; behavior?: string; envs?: string[]; literals?: string[] };
 
+type Patch = { target: { kind: string; labelSelector: string }; patch: string };
 type Part = { delimiter: string; index: number };
 type Selector = { kind: string; name: string };
 type Replacement = {
@@ -29,6 +30,7 @@ const KNOWN = [
   'namespace',
   'resources',
   'components',
+  'patches',
   'images',
   'replacements',
   'configMapGenerator',
@@ -50,6 +52,7 @@ export function render(folder: string, before: Manifest[] = []): Manifest[] {
   for (const name of (file.components ?? []) as string[]) all = render(join(folder, name), all);
   for (const one of (file.configMapGenerator ?? []) as Generator[]) generate(all, folder, 'ConfigMap', one);
   for (const one of (file.secretGenerator ?? []) as Generator[]) generate(all, folder, 'Secret', one);
+  for (const one of (file.patches ?? []) as Patch[]) patch(all, one);
   for (const { name, newName = name, newTag } of (file.images ?? []) as Record<string, string>[]) {
     for (const container of all.flatMap(containersOf)) {
       if (container.image === name) container.image = newTag ? `${newName}:${newTag}` : newName;
@@ -88,6 +91,26 @@ function generate(all: Manifest[], folder: string, kind: 'ConfigMap' | 'Secret',
     });
 }
 
+/** Adds fields, or entries to the end of lists: all that these patches do. */
+function patch(all: Manifest[], { target, patch: text }: Patch) {
+  const [label = '', value] = target.labelSelector.split('=');
+  const isMeant = ({ kind, metadata }: Manifest) =>
+    target.kind.split('|').includes(kind) && metadata.labels?.[label] === value;
+  for (const one of all.filter(isMeant)) {
+    for (const { op, path, value } of parse(text)) {
+      const steps = path.slice(1).split('/');
+      const last = steps.pop() ?? '';
+      const place = at(one, steps);
+      if (op !== 'add') throw new Error(`test/kubernetes/render.ts does not know the operation ${op} yet`);
+      if (Array.isArray(place) && last === '-') place.push(value);
+      else place[last] = value;
+    }
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any place of any object
+const at = (object: any, steps: string[]) => steps.reduce((inner, step) => inner[step], object);
+
 /** A part of one field takes the place of a part of others. */
 function replace(all: Manifest[], { source, targets }: Replacement, path: string) {
   const find = ({ kind, name }: Selector) => {
@@ -95,8 +118,6 @@ function replace(all: Manifest[], { source, targets }: Replacement, path: string
     if (!found) throw new Error(`${path}: there is no ${kind} ${name} to replace something in, or by`);
     return found;
   };
-  // biome-ignore lint/suspicious/noExplicitAny: any place of any object
-  const at = (object: any, steps: string[]) => steps.reduce((inner, step) => inner[step], object);
   const value = at(find(source), source.fieldPath.split('.')).split(source.options.delimiter)[source.options.index];
   for (const { select, fieldPaths, options } of targets) {
     const target = find(select);

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { type Afterwards, checkHistory, type Operation } from './checker.ts';
+
+// Recorded histories: one that is right, and the same with one fault planted.
+
+const create: Operation = {
+  kind: 'create',
+  item: 'a',
+  invoked: 0,
+  ended: 1,
+  outcome: 'succeeded',
+  limit: 2,
+  bytes: 10,
+  digest: 'right',
+};
+const use = (key: string, time: number, outcome: Operation['outcome'] = 'succeeded', digest = 'right'): Operation => ({
+  kind: 'use',
+  item: 'a',
+  key,
+  invoked: time,
+  ended: time + 1,
+  outcome,
+  ...(outcome === 'succeeded' && { digest }),
+});
+const remove = (time: number, outcome: Operation['outcome'] = 'succeeded'): Operation => ({
+  kind: 'delete',
+  item: 'a',
+  invoked: time,
+  ended: time + 1,
+  outcome,
+});
+const there = (uses: number, digest = 'right'): Afterwards => ({
+  items: new Map([['a', { uses, digest }]]),
+  quotaBytes: 10,
+  blobs: ['a'],
+  leftOver: [],
+});
+const gone: Afterwards = { items: new Map(), quotaBytes: 0, blobs: [], leftOver: [] };
+
+test.each<[string, Operation[], Afterwards]>([
+  ['a use', [create, use('k', 2)], there(1)],
+  ['an unknown use that happened', [create, use('k', 2, 'unknown')], there(1)],
+  ['an unknown use that did not', [create, use('k', 2, 'unknown')], there(0)],
+  ['an unknown use repeated with its key', [create, use('k', 2, 'unknown'), use('k', 4)], there(1)],
+  ['all uses', [create, use('k', 2), use('l', 4)], gone],
+  ['a last use that is unknown', [create, use('k', 2), use('l', 4, 'unknown')], gone],
+  ['a use that began before the delete ended', [create, remove(2), use('k', 2)], gone],
+  ['a delete that is unknown', [create, remove(2, 'unknown')], there(0)],
+  ['an unknown create that did not happen', [{ ...create, outcome: 'unknown' }], gone],
+])('nothing is wrong with %s', (_, history, afterwards) => {
+  expect(checkHistory(history, afterwards)).toEqual([]);
+});
+
+test.each<[string, string, Operation[], Afterwards]>([
+  ['a count lost after its commit', 'count', [create, use('k', 2)], there(0)],
+  ['a use counted twice for one key', 'count', [create, use('k', 2, 'unknown'), use('k', 4)], there(2)],
+  ['one use too many', 'limit', [create, use('k', 2), use('l', 4), use('m', 6)], gone],
+  ['an acknowledged upload that is lost', 'lost', [create, use('k', 2)], gone],
+  ['a failed delete that happened', 'lost', [create, remove(2, 'failed')], gone],
+  ['a corrupted byte on the way', 'corrupted', [create, use('k', 2, 'succeeded', 'wrong')], there(1)],
+  ['a corrupted byte afterwards', 'corrupted', [create], there(0, 'wrong')],
+  ['a delete that comes back', 'deleted', [create, remove(2)], there(0)],
+  ['a use after the delete', 'deleted', [create, remove(2), use('k', 4)], gone],
+  ['quota that leaked', 'quota', [create, remove(2)], { ...gone, quotaBytes: 10 }],
+  ['a blob of nothing', 'left-over', [create, remove(2)], { ...gone, blobs: ['a'] }],
+  ['a lease given back never', 'left-over', [create, use('k', 2)], { ...there(1), leftOver: ['lease of a'] }],
+])('%s is found, and nothing else', (_, rule, history, afterwards) => {
+  expect(checkHistory(history, afterwards).map((violation) => violation.rule)).toEqual([rule]);
+});

@@ -83,6 +83,9 @@ describeWeb(
       await page.goto('about:blank');
       await page.goto(dropLink);
       await page.getByRole('heading', { name: 'Removed by the operator' }).waitFor();
+      await openList(page, web.baseUrl);
+      await page.locator('[data-ended] summary').click();
+      await page.locator('[data-state=blocked]').getByText('Removed by the operator').waitFor();
     });
 
     test('what is blocked says so, and why, to whoever has its link, and to whoever sent it', async () => {

@@ -47,6 +47,26 @@ test('an owner is told when it was used, also when it is over', async () => {
   expect(await readStatus(client, service, item, { isOwner: false })).toEqual({ state: 'expired' });
 });
 
+test('a request that is not there any more was deleted, or blocked', async () => {
+  const { files: _, ...upload } = sentUpload(1, { expiresAt: future });
+  const request: SentItem = { ...upload, kind: 'request', link: upload.link.replace('/d/', '/r/'), title: 'Papers' };
+  const listDrops = () => Promise.reject(new MayflyError('not-found'));
+  const client = failing('not-found');
+  const isBlocked = vi.fn(async () => true);
+  expect(await readStatus(client, service, request, { listDrops, isBlocked })).toEqual({ state: 'blocked' });
+  expect(isBlocked).toHaveBeenCalledWith(request.id);
+  isBlocked.mockResolvedValue(false);
+  expect(await readStatus(client, service, request, { listDrops, isBlocked })).toEqual({ state: 'gone' });
+  isBlocked.mockRejectedValue(new MayflyError('network'));
+  expect(await readStatus(client, service, request, { listDrops, isBlocked })).toEqual({ state: 'gone' });
+  // An upload's owner is told by the service.
+  isBlocked.mockClear();
+  expect(await readStatus(client, service, sentUpload(1, { expiresAt: future }), { isBlocked })).toEqual({
+    state: 'gone',
+  });
+  expect(isBlocked).not.toHaveBeenCalled();
+});
+
 test('another service is not asked', async () => {
   const client = { getUsage: vi.fn() };
   const item = sentUpload(1, { service: 'https://other.example' });

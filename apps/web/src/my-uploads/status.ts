@@ -35,7 +35,12 @@ export function askAgainAfterMs(statuses: Iterable<Status>, now = Date.now()): n
 
 type Options = { signal?: AbortSignal | undefined };
 /** `isOwner`: whether the service tells owners more than everybody. */
-type AskOptions = Options & { isOwner?: boolean; listDrops?: (keepLink: string) => Promise<RequestStatus> };
+type AskOptions = Options & {
+  isOwner?: boolean;
+  listDrops?: (keepLink: string) => Promise<RequestStatus>;
+  /** Whether the operator has blocked a request: its owner's question is answered as if nobody had asked for files. */
+  isBlocked?: (id: string) => Promise<boolean>;
+};
 type Asks = Pick<MayflyClient, 'getUsage'> & Partial<Pick<MayflyClient, 'getOwnStatus'>>;
 
 export function toStatus({ state, usedCount, maxUses, expiresAt, usedAt, wholeCount }: OwnStatus): Status {
@@ -67,7 +72,7 @@ export async function readStatus(
   client: Asks,
   service: string,
   item: SentItem,
-  { isOwner = false, listDrops, ...options }: AskOptions,
+  { isOwner = false, listDrops, isBlocked, ...options }: AskOptions,
 ): Promise<Status> {
   if (item.service !== service) return { state: 'elsewhere' };
   try {
@@ -77,6 +82,9 @@ export async function readStatus(
     return { state: 'available', ...(await client.getUsage(item, options)) };
   } catch (error) {
     if (!(error instanceof MayflyError) || error.code === 'aborted') throw error;
+    const isGone = error.code === 'not-found' && !isContent(item);
+    // Best effort: it is gone in any case.
+    if (isGone && (await isBlocked?.(item.id).catch(() => false))) return { state: 'blocked' };
     return whyNot(error.code, item);
   }
 }

@@ -13,7 +13,11 @@ export type StatusArguments = { item: SentItem; service: string; isOwner: boolea
 export function status({ item, service, isOwner }: StatusArguments, task: Task) {
   const { client, signal } = task;
   const listDrops = async (link: string) => (await requestsOf(task)).list(link, { signal });
-  return readStatus(client, service, item, { signal, isOwner, listDrops });
+  const isBlocked = async (id: string) => {
+    const { getNotice } = await import('./notice-task.ts');
+    return (await getNotice({ id }, task)) !== undefined;
+  };
+  return readStatus(client, service, item, { signal, isOwner, listDrops, isBlocked });
 }
 
 /** Gives what was sent another end, or another number of uses. */

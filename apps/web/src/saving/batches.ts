@@ -1,13 +1,14 @@
 /** A write for each segment would cost more than its decryption. */
 const BATCH_BYTES = 1024 * 1024;
 
-/** A stream that hands on its bytes in large pieces, each a buffer of its own. */
-export function batches(write: (bytes: Uint8Array<ArrayBuffer>) => Promise<unknown>) {
-  let batch = new Uint8Array(BATCH_BYTES);
+/** A stream that hands on its bytes in large pieces, each a buffer of its own: a new one unless one is given back. */
+export function batches(write: (bytes: Uint8Array<ArrayBuffer>) => Promise<unknown>, empty: ArrayBuffer[] = []) {
+  const next = () => new Uint8Array(empty.pop() ?? BATCH_BYTES);
+  let batch = next();
   let filled = 0;
   const flush = async () => {
     const full = batch.subarray(0, filled);
-    batch = new Uint8Array(BATCH_BYTES); // the old one may be on its way to somewhere else
+    batch = next(); // the old one may be on its way to somewhere else
     filled = 0;
     if (full.length > 0) await write(full);
   };

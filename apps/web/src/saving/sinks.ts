@@ -34,7 +34,9 @@ async function openServiceWorkerSink(port: MessagePort, signal: AbortSignal): Pr
   const stopped = new AbortController();
   let wanted = 1; // the first piece was asked for before the port came here
   let wake = () => {};
+  const empty: ArrayBuffer[] = [];
   port.onmessage = ({ data }: MessageEvent<FromDownload>) => {
+    if (typeof data === 'object') empty.push(data.empty);
     if (data === 'pull') wanted += 1;
     if (data === 'cancelled') stopped.abort();
     wake();
@@ -51,7 +53,7 @@ async function openServiceWorkerSink(port: MessagePort, signal: AbortSignal): Pr
     say({ chunk: bytes }, [bytes.buffer]);
   };
   return {
-    writable: batches(write),
+    writable: batches(write, empty),
     signal: AbortSignal.any([signal, stopped.signal]),
     async finish() {
       say('end');

@@ -23,5 +23,8 @@ export type NoticeText = {
 /** From the worker to a download in the service worker, through its port. */
 export type ToDownload = { chunk: Uint8Array<ArrayBuffer> } | 'end' | 'failed';
 
-/** The other way. The first `pull` says that the browser has begun the download. */
-export type FromDownload = 'offered' | 'pull' | 'cancelled';
+/**
+ * The other way. The first `pull` says that the browser has begun the download. `empty`: memory of a chunk that the browser has taken, to be
+ * filled again: left to be collected it would come to hundreds of megabytes.
+ */
+export type FromDownload = 'offered' | 'pull' | 'cancelled' | { empty: ArrayBuffer };

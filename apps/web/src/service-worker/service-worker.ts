@@ -66,9 +66,12 @@ scope.addEventListener('notificationclick', (event) => {
   event.waitUntil(scope.clients.openWindow('/uploads'));
 });
 
+const CHUNKS_WAITING = 2;
+
 /** A download whose bytes come through a port, as many as the browser asks for. */
 function downloadOf({ name, size, port }: Offer): Response {
-  const say = (message: FromDownload) => port.postMessage(message);
+  const say = (message: FromDownload, objects: Transferable[] = []) => port.postMessage(message, objects);
+  const given: ArrayBuffer[] = [];
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -76,13 +79,21 @@ function downloadOf({ name, size, port }: Offer): Response {
           if (data === 'end') controller.close();
           // The browser marks the download as failed and keeps no file.
           else if (data === 'failed') controller.error(new Error('not whole'));
-          else controller.enqueue(data.chunk);
+          else {
+            controller.enqueue(data.chunk);
+            given.push(data.chunk.buffer);
+          }
         };
       },
-      pull: () => say('pull'),
+      pull() {
+        say('pull');
+        // More are taken than wait here and are being read.
+        const empty = given.length > CHUNKS_WAITING + 1 ? given.shift() : undefined;
+        if (empty) say({ empty }, [empty]);
+      },
       cancel: () => say('cancelled'),
     },
-    { highWaterMark: 2 },
+    { highWaterMark: CHUNKS_WAITING },
   );
   const headers = new Headers({
     'Content-Type': 'application/octet-stream',

@@ -45,7 +45,7 @@ function foreignPdf() {
   });
 }
 
-describeWeb('the published release', { shapes: ['all'] }, (web) => {
+describeWeb('the published release', { shapes: ['all'], settings: { REPORTS: 'on' } }, (web) => {
   test('lists every byte that a browser loads in all views, and every WebAssembly module that it compiles', async () => {
     await using recorder = await recordLoads(web.baseUrl);
     const { url, loaded, modules } = recorder;
@@ -86,8 +86,14 @@ describeWeb('the published release', { shapes: ['all'] }, (web) => {
     await button(page, 'Decrypt and add').click();
     await page.getByText('0 added, 1 already in the list.').waitFor();
 
-    // Receiving behind a password, through the service worker.
+    // Receiving behind a password, through the service worker; and a report.
     await openLink(own);
+    await button(page, 'Report this').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('What is it about?').selectOption({ label: 'Something else' });
+    await dialog.getByRole('button', { name: 'Send the report' }).click();
+    await dialog.getByRole('heading', { name: 'The report has been sent' }).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByLabel('Password').fill('correct horse battery');
     await button(page, 'Unlock').click();
     await Promise.all([page.waitForEvent('download'), button(page, 'Download').click()]);
@@ -135,8 +141,12 @@ describeWeb('the published release', { shapes: ['all'] }, (web) => {
     const { dropLink, keepLink } = await askForFiles(page, url, 'Papers');
     await openLink(dropLink);
     await dropFiles(page, [file('p.txt')]);
+    await button(page, 'Send more').click();
+    await dropFiles(page, [file('q.txt')]);
     await openLink(keepLink);
-    await page.getByText('One delivery has arrived').waitFor();
+    await page.getByText('2 deliveries have arrived').waitFor();
+    await Promise.all([page.waitForEvent('download'), button(page, 'Download all').click()]);
+    await page.locator('[data-collected]').waitFor();
 
     // What is none, every language, and the release itself.
     await page.goto(`${url}/nonsense`);

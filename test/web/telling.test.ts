@@ -53,7 +53,9 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
     const session = await context.newCDPSession(page);
     let registrationId = '';
     session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
-      registrationId = registrations.find(({ scopeURL }) => scopeURL.endsWith('/handover/'))?.registrationId ?? '';
+      // Another worker's comes with an event of its own.
+      const found = registrations.find(({ scopeURL }) => scopeURL.endsWith('/handover/'));
+      registrationId = found?.registrationId ?? registrationId;
     });
     await session.send('ServiceWorker.enable');
     await sendAndList(page, web.baseUrl);

@@ -8,6 +8,7 @@ import { askForFiles, dropFiles, openList, refuseStorage } from './asking.ts';
 import { noPicker } from './browser.ts';
 import { describeWeb } from './describe-web.ts';
 import { SHORT_PARTS, shortParts } from './interrupted.ts';
+import { problemsOfLooks } from './looks.ts';
 import { chooseFiles, PROMISE } from './sending.ts';
 
 const file = (name: string, content: string | Buffer = name) => ({ name, buffer: Buffer.from(content) });
@@ -100,6 +101,7 @@ describeWeb(
       await using keeper = await web.open({}, noPicker);
       await keeper.page.goto(keepLink);
       await keeper.page.getByText('3 deliveries have arrived').waitFor();
+      expect(await problemsOfLooks(keeper.page, 'request-arrived')).toEqual([]);
       await keeper.page.route('**/drops', (route) => route.abort());
       const row = page.getByRole('listitem').filter({ hasText: 'gone.txt' });
       await row.getByRole('button', { name: 'Delete' }).click();
@@ -133,6 +135,7 @@ describeWeb(
       expect(found.map(([name]) => name)).toEqual(['a.txt', 'a.txt', 'b.bin']);
       expect(Buffer.concat(found.map(([, bytes]) => bytes)).equals(Buffer.concat(Object.values(sent)))).toBe(true);
       await keeper.page.locator('[data-collected]').filter({ hasText: 'One delivery is not in it' }).waitFor();
+      expect(await problemsOfLooks(keeper.page, 'request-collected')).toEqual([]);
     });
 
     test('a link whose key was swapped is refused before a file can be chosen', async () => {

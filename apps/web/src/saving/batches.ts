@@ -3,7 +3,7 @@ const BATCH_BYTES = 1024 * 1024;
 
 /** A stream that hands on its bytes in large pieces, each a buffer of its own: a new one unless one is given back. */
 export function batches(write: (bytes: Uint8Array<ArrayBuffer>) => Promise<unknown>, empty: ArrayBuffer[] = []) {
-  const next = () => new Uint8Array(empty.pop() ?? BATCH_BYTES);
+  const next = () => new Uint8Array(empty.pop() ?? new ArrayBuffer(BATCH_BYTES));
   let batch = next();
   let filled = 0;
   const flush = async () => {

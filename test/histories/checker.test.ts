@@ -31,11 +31,11 @@ const remove = (time: number, outcome: Operation['outcome'] = 'succeeded'): Oper
 });
 const there = (uses: number, digest = 'right'): Afterwards => ({
   items: new Map([['a', { uses, digest }]]),
-  quotaBytes: 10,
+  heldBytes: 10,
   blobs: ['a'],
   leftOver: [],
 });
-const gone: Afterwards = { items: new Map(), quotaBytes: 0, blobs: [], leftOver: [] };
+const gone: Afterwards = { items: new Map(), heldBytes: 0, blobs: [], leftOver: [] };
 
 test.each<[string, Operation[], Afterwards]>([
   ['a use', [create, use('k', 2)], there(1)],
@@ -61,7 +61,7 @@ test.each<[string, string, Operation[], Afterwards]>([
   ['a corrupted byte afterwards', 'corrupted', [create], there(0, 'wrong')],
   ['a delete that comes back', 'deleted', [create, remove(2)], there(0)],
   ['a use after the delete', 'deleted', [create, remove(2), use('k', 4)], gone],
-  ['quota that leaked', 'quota', [create, remove(2)], { ...gone, quotaBytes: 10 }],
+  ['held bytes that leaked', 'held', [create, remove(2)], { ...gone, heldBytes: 10 }],
   ['a blob of nothing', 'left-over', [create, remove(2)], { ...gone, blobs: ['a'] }],
   ['a lease given back never', 'left-over', [create, use('k', 2)], { ...there(1), leftOver: ['lease of a'] }],
 ])('%s is found, and nothing else', (_, rule, history, afterwards) => {

@@ -11,16 +11,16 @@ export type Operation = { invoked: number; ended: number; item: string; outcome:
   | { kind: 'delete' }
 );
 
-/** What the service and its stores say once all is quiet: uses counted by item that is there, bytes of quota, and what is left over. */
+/** What the service and its stores say once all is quiet: uses counted by item that is there, bytes held against the ceilings, and what is left over. */
 export interface Afterwards {
   items: Map<string, { uses: number; digest: string }>;
-  quotaBytes: number;
+  heldBytes: number;
   blobs: string[];
   leftOver: string[];
 }
 
 export interface Violation {
-  rule: 'limit' | 'count' | 'lost' | 'corrupted' | 'deleted' | 'quota' | 'left-over';
+  rule: 'limit' | 'count' | 'lost' | 'corrupted' | 'deleted' | 'held' | 'left-over';
   item?: string;
   operations: Operation[];
 }
@@ -37,7 +37,7 @@ export function checkHistory(history: Operation[], afterwards: Afterwards): Viol
   }
   const creates = history.filter((operation) => operation.kind === 'create');
   const stored = creates.filter(({ item }) => there.has(item)).reduce((sum, { bytes }) => sum + bytes, 0);
-  if (afterwards.quotaBytes !== stored) violations.push({ rule: 'quota', operations: creates });
+  if (afterwards.heldBytes !== stored) violations.push({ rule: 'held', operations: creates });
   return violations;
 }
 

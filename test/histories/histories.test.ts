@@ -42,7 +42,7 @@ test(
     const { violations } = await runHistory({ shape: 'all', seed: 3, operations: 150, sabotage });
     expect(Object.values(planted).every(Boolean), JSON.stringify(planted)).toBe(true);
     const rules = new Set(violations.map(({ rule }) => rule));
-    expect([...rules].sort()).toEqual(['corrupted', 'count', 'left-over', 'lost', 'quota']);
+    expect([...rules].sort()).toEqual(['corrupted', 'count', 'held', 'left-over', 'lost']);
     expect(violations.some(({ rule, item }) => rule === 'left-over' && item === planted['left-over'])).toBe(true);
     for (const rule of ['count', 'lost', 'corrupted'])
       expect(violations.filter((one) => one.rule === rule)).toHaveLength(1);

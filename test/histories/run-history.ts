@@ -116,7 +116,7 @@ async function lookAt(site: Site, labels: Map<string, string>): Promise<Afterwar
   const names = (await site.blobs.names()).map((name) => name.replace(/\.bin$/, ''));
   return {
     items,
-    quotaBytes: Number(held?.bytes),
+    heldBytes: Number(held?.bytes),
     blobs: names.map((id) => labelOf.get(id) ?? id),
     leftOver: await leftOver(site),
   };

@@ -53,7 +53,7 @@ class Pool extends pg.Pool {
     this.emit('makeDo', this.#open);
     this.#growing = setInterval(() => {
       this.options.max = Math.min(this.#open + 1, this.#most);
-      if (this.options.max === this.#most) {
+      if (this.options.max === this.#most || this.ending) {
         clearInterval(this.#growing);
         this.#growing = undefined;
       }

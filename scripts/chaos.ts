@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 // npm run chaos: histories of clients while processes and stores fail, checked. test/histories does the work.
 
 const USAGE = `npm run chaos -- [--minutes N] [--seed S] [--shape all|split]
-Clients work on a service while its processes are killed and frozen and its stores cut off, a minute for each seed from S on (a new
-one unless given), in both shapes in turn unless one is named. Ends with 1 when what they were told contradicts what is there.`;
+Clients work on a service while its processes are killed and frozen, its clocks are set, its disk fills up and its stores are cut off, a minute for each
+seed from S on (a new one unless given), in both shapes in turn unless one is named. Ends with 1 when what they were told contradicts what is there.`;
 const options = { minutes: { type: 'string' }, seed: { type: 'string' }, shape: { type: 'string' } } as const;
 
 try {

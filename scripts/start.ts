@@ -56,6 +56,13 @@ async function main() {
   const redisProgram = env.REDIS_URL || env.REDIS_URL_FILE ? undefined : await findRedis(say, stopped.signal);
   stopped.throwIfRequested();
 
+  const building = new AbortController();
+  stack.defer(() => building.abort());
+  const signal = AbortSignal.any([stopped.signal, building.signal]);
+  // Beside the stores, which it does not need.
+  const built = env.WEB_DIR ? undefined : buildInChild(fileURLToPath(import.meta.resolve('@mayfly/web/build')), signal);
+  built?.catch(() => {}); // a store that cannot be started is told first
+
   if (!env.DATABASE_URL && !env.DATABASE_URL_FILE) {
     const remarks: string[] = [];
     const start = (port?: number) =>
@@ -94,11 +101,13 @@ async function main() {
     env.REDIS_URL = redis.url;
     stopped.throwIfRequested();
   }
-  if (!env.WEB_DIR) {
-    const build = () => buildInChild(fileURLToPath(import.meta.resolve('@mayfly/web/build')), stopped.signal);
-    env.WEB_DIR = (
-      await step('Building the web app', build, ({ isNew }) => (isNew ? '' : ' (nothing has changed)'))
-    ).folder;
+  if (built) {
+    const webApp = await step(
+      'Building the web app',
+      () => built,
+      ({ isNew }) => (isNew ? '' : ' (nothing has changed)'),
+    );
+    env.WEB_DIR = webApp.folder;
     stopped.throwIfRequested();
   }
   if (!env.S3_ENDPOINT) env.BLOB_DIR ||= join(dataDir, 'blobs');

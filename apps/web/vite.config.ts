@@ -12,7 +12,7 @@ const SERVICE_WORKERS: Record<string, string> = {
 const NEEDLESS = ['QSF', 'createKitchenSink', 'ecdhKem'];
 
 /** Not of a service worker, which would load the page's code with what the two share. */
-const isOfPage = (id: string) => !/\/(?:service-worker|offline)\/|\?raw$|\/languages\/\w+\.json$/.test(id);
+const isOfPage = (id: string) => !/\/(?:service-worker|offline)\/|\?raw$|\/languages\/[\w-]+\.json$/.test(id);
 
 export default defineConfig({
   root: import.meta.dirname,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuSeconds } from '@mayfly/testing/proc';
 import { freshFolder } from '@mayfly/testing/stores';
 
 // A Chromium that is told what to do and nothing else. Under Playwright it takes some 200 MB more for the same page, presumably to
@@ -16,8 +17,8 @@ export type Page = {
   goto(url: string): Promise<void>;
   /** Runs this in every page before its own code. */
   prepare(script: string): Promise<void>;
-  /** Whether an expression is true now. */
-  holds(expression: string): Promise<boolean>;
+  /** What an expression is now, or what the promise that it is brings. */
+  evaluate(expression: string): Promise<unknown>;
   /** Waits until it is, as long as it takes. */
   until(expression: string): Promise<void>;
   /** Clicks the button with this name as soon as there is one. */
@@ -30,6 +31,8 @@ export type Chromium = AsyncDisposable & {
   page: Page;
   /** Every process of it but the zygotes. */
   pids(): Promise<number[]>;
+  /** Processor seconds of all of them since the start. */
+  cpuSec(): number;
 };
 
 /** A Chromium with one page, in English, that saves into this folder what it downloads. Dispose it. */
@@ -66,6 +69,7 @@ export async function startChromium(downloads: string): Promise<Chromium> {
       const { processInfo } = (await browser('SystemInfo.getProcessInfo')) as { processInfo: { id: number }[] };
       return processInfo.map(({ id }) => id);
     },
+    cpuSec: () => cpuSeconds(child.pid === undefined ? [] : [child.pid]),
     async [Symbol.asyncDispose]() {
       child.kill();
       await ended;
@@ -98,15 +102,18 @@ function speak(socket: WebSocket): Command {
 
 function pageOf(command: Command): Page {
   async function evaluate(expression: string): Promise<unknown> {
-    const answer = await command('Runtime.evaluate', { expression, returnByValue: true, userGesture: true });
-    return (answer as { result: { value?: unknown } }).result.value;
+    const options = { returnByValue: true, userGesture: true, awaitPromise: true };
+    const answer = await command('Runtime.evaluate', { expression, ...options });
+    const { result, exceptionDetails } = answer as { result: { value?: unknown }; exceptionDetails?: object };
+    if (exceptionDetails) throw new Error(`${expression}: ${JSON.stringify(exceptionDetails)}`);
+    return result.value;
   }
   async function until(expression: string) {
     while (!(await evaluate(expression))) await sleep(LOOK_EVERY_MS);
   }
   return {
     until,
-    holds: async (expression) => Boolean(await evaluate(expression)),
+    evaluate,
     async goto(url) {
       await command('Page.navigate', { url });
     },

@@ -1,24 +1,23 @@
-import { median } from './load.ts';
 import type { Figures } from './measure.ts';
 import { atLeast, atMost, type Verdict } from './report.ts';
 import type { Shape } from './service.ts';
 
-/** What the closest peer did on a machine on which a bare Fastify answered so many requests a second. */
-const PEER_FASTIFY_PER_SEC = 45_800;
-type Peer = { perSec: number; cpu?: number; p99Ms?: number };
-const PEER = {
-  info: { perSec: 2_506 },
-  exists: { perSec: 3_182 },
-  'note-get': { perSec: 2_035 },
-  'note-create': { perSec: 2_443 },
-  'note-view': { perSec: 1_342, p99Ms: 88 },
-  'upload-64k': { perSec: 797, cpu: 1.8 },
-  'upload-1m': { perSec: 248, cpu: 5.5 },
-  'download-1m': { perSec: 319, cpu: 4.1 },
+/** Beside the closest peer in the same run: how many times as many requests, for which part of its processor time. */
+const OF_PEER = {
+  info: { perSec: 3.5, cpu: 0.3 },
+  exists: { perSec: 3.5, cpu: 0.3 },
+  'note-create': { perSec: 3.5, cpu: 0.3 },
+  'note-view': { perSec: 3.5, cpu: 0.3 },
+  'upload-64k': { perSec: 2, cpu: 0.6 },
+  'download-64k': { perSec: 2.5, cpu: 0.4 },
+  'upload-1m': { perSec: 1.5, cpu: 0.7 },
+  'download-1m': { perSec: 2.5, cpu: 0.38 },
+  'upload-1g': { perSec: 1.3, cpu: 0.7 },
+  'download-1g': { perSec: 4.4, cpu: 0.2 },
 };
 
 const CPU_PER_THOUSAND = { info: 0.2, exists: 0.2, 'note-get': 0.2, 'note-create': 0.3, 'note-view': 0.3 };
-const GATEWAY_CPU_PER_THOUSAND = 0.1;
+const GATEWAY_CPU_PER_THOUSAND = 0.12;
 const LARGE = {
   'upload-1g': { reference: 'sink', ratio: 0.9, cpuPerGigabyte: 2.0 },
   'download-1g': { reference: 'reader', ratio: 0.85, cpuPerGigabyte: 0.7 },
@@ -41,17 +40,14 @@ function judgeAll(row: Figures, all: Figures[]): Verdict[] {
   const limit = CPU_PER_THOUSAND[scenario as keyof typeof CPU_PER_THOUSAND];
   if (limit !== undefined && cpuPerThousand !== undefined)
     verdicts.push(atMost(scenario, cpuPerThousand, limit, 'CPU s per 1,000'));
-  const peer: Peer | undefined = PEER[scenario as keyof typeof PEER];
-  if (peer?.cpu && cpuPerThousand !== undefined)
-    verdicts.push(atMost(scenario, cpuPerThousand, peer.cpu / 2, 'CPU s per 1,000 (half of the peer)'));
-  const scale = scaleOf(scenario, all);
-  if (peer && scale) {
-    const wanted = peer.perSec * (peer.cpu ? 2 : 2.5) * scale;
-    verdicts.push(atLeast(`${scenario} requests/s, peer scaled by Fastify,`, row.requestsPerSec, wanted));
-    if (peer.p99Ms)
-      verdicts.push(
-        atMost(scenario, row.p99Ms, Math.round(peer.p99Ms / 2 / scale), 'ms p99 (half of the peer, scaled)'),
-      );
+  const peer = all.find((other) => other.scenario === scenario && other.target === 'peer');
+  const ofPeer = OF_PEER[scenario as keyof typeof OF_PEER];
+  if (peer && ofPeer) {
+    verdicts.push(
+      atLeast(`${scenario} requests/s of the peer`, row.requestsPerSec / peer.requestsPerSec, ofPeer.perSec),
+    );
+    if (cpuPerThousand !== undefined && peer.cpuPerThousand !== undefined)
+      verdicts.push(atMost(scenario, cpuPerThousand / peer.cpuPerThousand, ofPeer.cpu, 'of the CPU of the peer'));
   }
   const large = LARGE[scenario as keyof typeof LARGE];
   if (large && cpuPerGigabyte !== undefined)
@@ -66,14 +62,6 @@ function judgeAll(row: Figures, all: Figures[]): Verdict[] {
       ),
     );
   return verdicts;
-}
-
-/** How much faster than the peer's machine this one is: Fastify beside the scenario, else the median of all. */
-function scaleOf(scenario: string, all: Figures[]): number | undefined {
-  const fastify = all.filter(({ target }) => target === 'fastify');
-  const beside = fastify.filter((row) => row.scenario === scenario);
-  const perSec = (beside.length > 0 ? beside : fastify).map(({ requestsPerSec }) => requestsPerSec);
-  return perSec.length > 0 ? median(perSec) / PEER_FASTIFY_PER_SEC : undefined;
 }
 
 function judgeMemory(own: Figures[], idleMegabytes: number | undefined): Verdict[] {

@@ -16,6 +16,7 @@ export type Measured = {
   bytes: number;
   p50Ms: number;
   p99Ms: number;
+  p999Ms: number;
 };
 
 /** As many requests as the service takes, each connection one at a time. Throws at the first answer that is not 2xx. */
@@ -40,14 +41,58 @@ export async function runLoad({ url, connections, seconds, maxRequests = Number.
   } finally {
     for (const connection of open) connection.close();
   }
-  const measured: Measured = {
+  return summary(timesMs, start, bytes);
+}
+
+export type OpenLoad = Omit<Load, 'maxRequests'> & { perSec: number };
+
+/**
+ * So many requests a second whatever the service does, on the connections that are free. A time begins when its request was due:
+ * one that has waited for a connection, or for this process, has waited for its answer. Throws as runLoad does.
+ */
+export async function runOpenLoop({ url, connections, seconds, perSec, request }: OpenLoad): Promise<Measured> {
+  const free = await Promise.all(Array.from({ length: connections }, () => Connection.open(url)));
+  const open = [...free];
+  const timesMs: number[] = [];
+  const count = Math.max(Math.floor(perSec * seconds), 1);
+  let [due, next, bytes] = [0, 0, 0];
+  const finished = Promise.withResolvers<void>();
+  const start = performance.now();
+  const work = async (connection: Connection) => {
+    while (next < due) {
+      const index = next++;
+      const answer = await connection.exchange(request(index));
+      timesMs.push(performance.now() - start - (index * 1000) / perSec);
+      assertSuccess(answer);
+      bytes += answer.bodyBytes;
+    }
+    if (timesMs.length === count) finished.resolve();
+    free.push(connection);
+  };
+  const timer = setInterval(() => {
+    due = Math.min(Math.floor(((performance.now() - start) / 1000) * perSec) + 1, count);
+    for (let waiting = due - next; waiting > 0 && free.length > 0; waiting -= 1) {
+      work(free.pop() as Connection).catch(finished.reject); // there is one
+    }
+  }, 1);
+  try {
+    await finished.promise;
+  } finally {
+    clearInterval(timer);
+    for (const connection of open) connection.close();
+  }
+  return summary(timesMs, start, bytes);
+}
+
+function summary(timesMs: number[], start: number, bytes: number): Measured {
+  return {
     requests: timesMs.length,
     seconds: (performance.now() - start) / 1000,
     bytes,
     p50Ms: percentile(timesMs, 50),
     p99Ms: percentile(timesMs, 99),
+    p999Ms: percentile(timesMs, 99.9),
   };
-  return measured;
 }
 
 /** Sends each request once and returns the answers in their order. */
@@ -66,7 +111,7 @@ export async function sendAll(url: string, requests: Request[], connections = 16
   return answers;
 }
 
-function assertSuccess({ status, text }: Answer) {
+export function assertSuccess({ status, text }: Answer) {
   if (status < 200 || status > 299) throw new Error(`the service answered ${status} ${text}`);
 }
 

@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { cpuSeconds, forgetPeak, peakMemoryBytes } from '@mayfly/testing/proc';
 import type { BenchArguments } from './arguments.ts';
-import { median } from './load.ts';
+import { median, sendAll } from './load.ts';
+import { beginParts, cancelParts, createUpload, limitsOf, sendPart } from './messages.ts';
 import { atLeast, atMost, type Report } from './report.ts';
 import type { Sent } from './sender.ts';
 import { startSplit, startStores } from './service.ts';
@@ -13,13 +14,20 @@ import { columns } from './table.ts';
 
 const MIB = 2 ** 20;
 const QUICK_MIB = 24;
+/** V8 compiles what runs often only after thousands of requests, and a turn has no more than hundreds. */
+const WARM_UP_REQUESTS = 2_000;
+const WARM_UP_SESSIONS = 200;
+const WARM_UP_BYTES = 1_024;
 
 /** How a file is sent: in one piece, or in parts over so many connections. */
 const WAYS = { post: undefined, 'parts-1': 1, 'parts-4': 4 } as const;
 type Way = keyof typeof WAYS;
 const ALL_WAYS = Object.keys(WAYS) as Way[]; // its own keys
 
-type Turn = Sent & { serviceCpuSec: number; peakBytesOf: Record<string, number> };
+/** Whose processor time is told apart. */
+const EACH = ['gateway', 'files', 'minio', 'postgres', 'redis'];
+
+type Turn = Sent & { serviceCpuSec: number; cpuSecOfEach: Record<string, number>; peakBytesOf: Record<string, number> };
 
 /**
  * The same file sent by the client library in one piece and in parts, in turns, to gateway, files and notes with blobs in
@@ -31,7 +39,11 @@ export async function measureParts(
   { isQuick, mebibytes, rounds, namespace, address }: BenchArguments,
 ): Promise<Report> {
   const stores = await startStores(stack, folder, true);
-  const settings = { HOST: address, UPLOAD_QUOTA_BYTES: '0', MAX_FILE_SIZE: '5GiB' };
+  const settings = {
+    HOST: address,
+    UPLOAD_QUOTA_BYTES: '0',
+    MAX_FILE_SIZE: '5GiB',
+  };
   const [target] = await startSplit(stack, { ...stores, env: { ...stores.env, ...settings } });
   if (!target) throw new Error('one replica was asked for');
   const { url, processes } = target;
@@ -41,18 +53,28 @@ export async function measureParts(
     for (let index = 0; index < sizeMiB; index += 1) yield Buffer.alloc(MIB, `block ${index}`);
   }, createWriteStream(path));
 
+  const cpuSecOf = () =>
+    Object.fromEntries(
+      Object.entries({ ...processes, ...target.stores }).map(([name, pid]) => [name, cpuSeconds([pid])]),
+    );
+
   async function send(way: Way): Promise<Turn> {
-    const pids = [...Object.values(processes), ...Object.values(target?.stores ?? {})];
-    const before = cpuSeconds(pids);
+    const before = cpuSecOf();
     for (const pid of Object.values(processes)) forgetPeak(pid);
     const sender = [process.execPath, join(import.meta.dirname, 'sender.ts'), url, path, String(WAYS[way] ?? '')];
     const [program = '', ...args] = namespace ? ['ip', 'netns', 'exec', namespace, ...sender] : sender;
     const { stdout } = await promisify(execFile)(program, args.filter(Boolean));
     const sent: Sent = JSON.parse(stdout);
     const peaks = Object.entries(processes).map(([name, pid]) => [name, peakMemoryBytes(pid)]);
-    return { ...sent, serviceCpuSec: cpuSeconds(pids) - before, peakBytesOf: Object.fromEntries(peaks) };
+    const after = cpuSecOf();
+    const cpuSecOfEach = Object.fromEntries(
+      Object.keys(after).map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]),
+    );
+    const serviceCpuSec = Object.values(cpuSecOfEach).reduce((sum, seconds) => sum + seconds, 0);
+    return { ...sent, serviceCpuSec, cpuSecOfEach, peakBytesOf: Object.fromEntries(peaks) };
   }
 
+  if (!isQuick) await warmUp(url);
   const turns = Object.fromEntries(ALL_WAYS.map((way) => [way, []])) as unknown as Record<Way, Turn[]>; // one list each
   for (let round = namespace ? 1 : 0; round <= rounds; round += 1) {
     for (const way of round % 2 === 0 ? ALL_WAYS : ALL_WAYS.toReversed()) {
@@ -72,13 +94,26 @@ export async function measureParts(
       senderPeakMegabytes: middle(({ peakBytes }) => peakBytes / 1e6),
       gatewayPeakMegabytes: middle(({ peakBytesOf }) => (peakBytesOf.gateway ?? 0) / 1e6),
       filesPeakMegabytes: middle(({ peakBytesOf }) => (peakBytesOf.files ?? 0) / 1e6),
+      ...Object.fromEntries(
+        EACH.map((name) => [name, middle(({ cpuSecOfEach }) => (cpuSecOfEach[name] ?? 0) / gigabytes)]),
+      ),
     };
   });
   /** Of the medians of pairs: what the machine does meanwhile meets both. */
   const ratio = (figure: (turn: Turn) => number, way: Way, beside: Way) =>
     median(turns[way].map((turn, index) => figure(turn) / figure(turns[beside][index] ?? turn)));
   const speed = ({ seconds }: Turn) => 1 / seconds;
-  const headings = ['way', 'MiB/s', 'CPU s/GB: service', 'sender', 'peak MB: sender', 'gateway', 'files'];
+  const headings = [
+    'way',
+    'MiB/s',
+    'CPU s/GB: service',
+    'sender',
+    'peak MB: sender',
+    'gateway',
+    'files',
+    'CPU s/GB of gateway',
+    ...EACH.slice(1),
+  ];
   return {
     text: columns([
       headings,
@@ -105,4 +140,29 @@ export async function measureParts(
           ]),
     ],
   };
+}
+
+/** As many requests of either way, with next to nothing in them. */
+async function warmUp(url: string) {
+  const limits = await limitsOf(url);
+  const chunk = Buffer.alloc(WARM_UP_BYTES);
+  const each = <T>(count: number, make: (index: number) => T) =>
+    Array.from({ length: count }, (_, index) => make(index));
+  await sendAll(
+    url,
+    each(WARM_UP_REQUESTS, (index) => createUpload(index, limits, chunk, chunk.length)),
+  );
+  const begun = await sendAll(
+    url,
+    each(WARM_UP_SESSIONS, (index) => beginParts(index, limits, chunk.length)),
+  );
+  const ids = begun.map(({ text }) => (JSON.parse(text) as { id: string }).id); // as the contract says
+  await sendAll(
+    url,
+    each(WARM_UP_REQUESTS, (index) => sendPart(index, ids[index % ids.length] ?? '', 1, chunk)),
+  );
+  await sendAll(
+    url,
+    ids.map((id, index) => cancelParts(index, id)),
+  );
 }

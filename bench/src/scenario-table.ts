@@ -11,7 +11,7 @@ import { REFERENCES, startReference, writeFileOf } from './references.ts';
 import type { Report } from './report.ts';
 import { type Ask, SCENARIOS, type Scenario, SERVED_SIZES } from './scenarios.ts';
 import { startAll, startSplit, startStores } from './service.ts';
-import { figuresTable } from './table.ts';
+import { figuresTable, ratiosTable } from './table.ts';
 import type { Target } from './target.ts';
 
 type Line = { scenario: Scenario; target: Target; rounds: Round[] };
@@ -40,7 +40,7 @@ export async function measureScenarios(
     await start(first); // the first start in a clone compiles and takes more memory; later ones find what it has kept
   }
   const started = await start(stack);
-  const services = [...started, ...given.urls.map((url) => ({ name: url, url, processes: {} }))];
+  const services = [...started, ...(given.peer ? [given.peer] : [])];
   const references = await startReferences(stack, scenarios, join(folder, 'served'));
   await sleep(given.isQuick ? 1_000 : 10_000);
   const idle = started.flatMap(({ processes }) => Object.entries(processes));
@@ -64,7 +64,7 @@ export async function measureScenarios(
   const figures = lines.map(({ scenario, target, rounds }) => figuresOf(scenario.name, target, rounds));
   const idleText = Object.entries(idleMegabytesOf).map(([name, megabytes]) => `${name} ${megabytes.toFixed(0)} MB`);
   return {
-    text: `${figuresTable(figures)}\n\nIdle memory: ${idleText.join(', ')}`,
+    text: `${figuresTable(figures)}\n\n${ratiosTable(figures, shape)}\n\nIdle memory: ${idleText.join(', ')}`,
     figures: { idleMegabytesOf, table: figures },
     verdicts: judge(figures, shape, idleMegabytesOf.all),
   };
@@ -94,7 +94,7 @@ async function measure(line: Line, given: BenchArguments): Promise<Round> {
 
 async function requestOf({ scenario, target }: Line, { isQuick }: BenchArguments): Promise<Ask> {
   const reference = Object.entries(scenario.references).find(([name]) => name === target.name)?.[1];
-  return reference ?? scenario.prepare(target.url, await limitsOf(target.url), isQuick);
+  return reference ?? scenario.prepare(target.url, await limitsOf(target.url, target.dialect), isQuick);
 }
 
 async function warmUp({ scenario, target }: Line, request: Ask, seconds: number) {

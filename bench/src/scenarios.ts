@@ -63,7 +63,7 @@ const downloadOf = (name: string, sizeBytes: number, connections: number, maxReq
 /** The references look at no header. */
 const NO_LIMITS = { downloadOptions: [1], expireOptionsSec: [60], noteViewOptions: [1], noteExpireOptionsSec: [60] };
 
-export const SERVED_SIZES = [MIB, GIB];
+export const SERVED_SIZES = [64 * KIB, MIB, GIB];
 
 export const SCENARIOS: Scenario[] = [
   {
@@ -101,6 +101,7 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   uploadOf('upload-64k', 64 * KIB, 16),
+  downloadOf('download-64k', 64 * KIB, 16, UPLOADS * 50),
   uploadOf('upload-1m', MIB, 16),
   downloadOf('download-1m', MIB, 16, UPLOADS * 50),
   uploadOf('upload-1g', GIB, 1, 1),

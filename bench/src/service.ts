@@ -48,13 +48,14 @@ export async function startAll(stack: AsyncDisposableStack, stores: Stores): Pro
 }
 
 /** So many replicas of gateway, files and notes, each gateway with its own two; one janitor for all. */
-export async function startSplit(stack: AsyncDisposableStack, stores: Stores, count = 1): Promise<Target[]> {
+export async function startSplit(stack: AsyncDisposableStack, stores: Stores, count = 1) {
   await migrateTables(stores.env);
   const { janitor, replicas } = await startProcesses(count, starter(stack, stores));
   for (const { gateway } of replicas) await untilHealthy(gateway);
   return replicas.map((replica) => ({
     name: 'split',
     url: replica.gateway.url,
+    filesUrl: replica.files.url,
     processes: pidsOf({ ...replica, janitor }),
     stores: stores.pids,
   }));

@@ -31,6 +31,24 @@ export function figuresTable(figures: Figures[]): string {
   return columns([HEADINGS, ...rows]);
 }
 
+/** One service by everything else of the same run. */
+export function ratiosTable(figures: Figures[], own: string): string {
+  const ratio = (one = Number.NaN, other = Number.NaN) =>
+    Number.isFinite(one / other) ? (one / other).toFixed(2) : '-';
+  const rows = figures
+    .filter(({ target }) => target !== own)
+    .map((other) => {
+      const row = figures.find(({ scenario, target }) => scenario === other.scenario && target === own);
+      return [
+        other.scenario,
+        `${own} / ${other.target}`,
+        ratio(row?.requestsPerSec, other.requestsPerSec),
+        ratio(row?.cpuPerThousand, other.cpuPerThousand),
+      ];
+    });
+  return columns([['scenario', 'ratio', 'of req/s', 'of CPU'], ...rows]);
+}
+
 export function goalsTable(verdicts: Verdict[]): string {
   return columns(verdicts.map(({ goal, figure, isMet }) => [isMet ? 'met' : 'MISSED', figure, goal]));
 }

@@ -1,12 +1,14 @@
 // node make-secrets.mjs FOLDER: makes each password that is not there yet, and the files that repeat one. It depends on
-// nothing, prints no secret, and changes none that exists: to rotate one, remove its file (docs/operations.md).
+// nothing, prints no secret, and changes none that exists but those that are named, to rotate them (docs/operations.md):
+// node make-secrets.mjs FOLDER redis/password
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const folder = process.argv[2];
-if (!folder) {
-  console.error('Usage: node make-secrets.mjs FOLDER');
+const ROTATED = ['postgres/password', 'redis/password', 's3/secret-key'];
+const [folder, ...rotated] = process.argv.slice(2);
+if (!folder || rotated.some((name) => !ROTATED.includes(name))) {
+  console.error(`Usage: node make-secrets.mjs FOLDER [${ROTATED.join('] [')}]`);
   process.exit(2);
 }
 
@@ -18,9 +20,10 @@ function write(path, text) {
   renameSync(draft, path);
 }
 
-/** The secret in a file; a new one of that many random bytes when there is none. */
-function secret(path, bytes) {
-  if (!existsSync(path)) {
+/** The secret in a file; a new one of that many random bytes when there is none, or when it was named. */
+function secret(service, name, bytes) {
+  const path = join(folder, service, name);
+  if (!existsSync(path) || rotated.includes(`${service}/${name}`)) {
     write(path, randomBytes(bytes).toString('hex'));
     console.log(`made ${path}`);
   }
@@ -30,10 +33,10 @@ function secret(path, bytes) {
 const at = (...names) => join(folder, ...names);
 for (const name of ['postgres', 'redis', 's3']) mkdirSync(at(name), { recursive: true });
 
-const postgres = secret(at('postgres', 'password'), 24);
+const postgres = secret('postgres', 'password', 24);
 write(at('postgres', 'url'), `postgres://mayfly:${postgres}@postgres:5432/mayfly`);
 
-const redis = secret(at('redis', 'password'), 24);
+const redis = secret('redis', 'password', 24);
 write(at('redis', 'url'), `redis://:${redis}@redis:6379`);
 write(
   at('redis', 'redis.conf'),
@@ -47,5 +50,5 @@ write(
   ].join('\n'),
 );
 
-secret(at('s3', 'access-key'), 10);
-secret(at('s3', 'secret-key'), 24);
+secret('s3', 'access-key', 10);
+secret('s3', 'secret-key', 24);

@@ -9,10 +9,12 @@ import { settingRows } from '../../scripts/settings-table.ts';
 // What can be said about docker-compose.yml without starting it.
 
 const root = resolve(import.meta.dirname, '../..');
-const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
-const file = parse(text, { merge: true });
+const plain = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
+const over = readFileSync(join(root, 'deploy/compose/two-gateways.yaml'), 'utf8');
+const file = parse(plain, { merge: true });
+const twoGateways = parse(over, { logLevel: 'error' }); // !reset is Compose's own
 // biome-ignore lint/suspicious/noExplicitAny: docker compose itself checks the shape
-const services = Object.entries(file.services as Record<string, any>);
+const services = Object.entries<any>({ ...twoGateways.services, ...file.services });
 const own = services.filter(([, { image }]) => image.includes('mayfly:local'));
 const settings = settingRows().map(({ name }) => name);
 const RUN_ONCE = ['migrate', 'secrets'];
@@ -43,7 +45,7 @@ describe.each(services)('%s', (name, service) => {
   test('publishes nothing to other machines by itself', () => {
     const published = (service.ports ?? []) as string[];
     for (const port of published) expect(port).toMatch(/^(127\.0\.0\.1|\$\{PUBLISH_ADDRESS:-127\.0\.0\.1\}):/);
-    if (published.length > 0) expect(['gateway', 'grafana']).toContain(name);
+    if (published.length > 0) expect(['gateway', 'grafana', 'balancer']).toContain(name);
   });
 });
 
@@ -60,6 +62,30 @@ describe.each(own)('%s, of the image', (name, service) => {
     if (RUN_ONCE.includes(name)) expect(service.healthcheck).toEqual({ disable: true });
     else expect(service.healthcheck.test.join(' ')).toContain('/readyz');
   });
+});
+
+test('with two gateways the balancer has their port, waits as long as they do, and asks their admin port in less than DRAIN_MS', () => {
+  const { gateway, balancer } = twoGateways.services;
+  expect([gateway.ports, gateway.deploy]).toEqual([[], { replicas: 2 }]);
+  expect(over).toContain('ports: !reset []');
+  expect(balancer.ports).toEqual(file.services.gateway.ports);
+  expect(balancer.stop_grace_period).toBe(file.services.gateway.stop_grace_period);
+  const config = readFileSync(join(root, 'deploy/proxy/haproxy.cfg'), 'utf8');
+  const [, port, intervalMs, falls] = /check port (\d+) inter (\d+)ms .*fall (\d+)/.exec(config) ?? [];
+  expect(port).toBe(file.services.gateway.environment.ADMIN_PORT);
+  const drainMs = Number(/:-(\d+)\}/.exec(file.services.gateway.environment.DRAIN_MS)?.[1]);
+  expect(Number(intervalMs) * Number(falls)).toBeLessThan(drainMs / 2);
+  expect(config).toContain('retry-on conn-failure\n');
+});
+
+test('with IPv6 every process that listens does so by it, on every network', () => {
+  const ipv6 = parse(readFileSync(join(root, 'deploy/compose/ipv6.yaml'), 'utf8'));
+  const listening = own.filter(([, { environment }]) => environment?.HOST).map(([name]) => name);
+  expect(listening.length).toBeGreaterThan(3);
+  expect(ipv6.services).toEqual(
+    Object.fromEntries(listening.map((name) => [name, { environment: { HOST: '::', ADMIN_HOST: '::' } }])),
+  );
+  expect(Object.keys(ipv6.networks)).toEqual(Object.keys(file.networks));
 });
 
 test('Redis keeps nothing: neither on a volume nor by itself', () => {
@@ -97,7 +123,7 @@ test('a process has time to finish what runs', () => {
 });
 
 test('every variable is a setting, or described in docs/operations.md', () => {
-  const variables = new Set([...text.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name = '']) => name));
+  const variables = new Set([...`${plain}${over}`.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name = '']) => name));
   const described = readFileSync(join(root, 'docs/operations.md'), 'utf8');
   expect([...variables].filter((name) => !settings.includes(name) && !described.includes(`\`${name}\``))).toEqual([]);
 });

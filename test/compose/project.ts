@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { freePort } from '@mayfly/local-stores/ports';
 import type { Deployment } from '@mayfly/testing/deployment';
 
-const root = resolve(import.meta.dirname, '../..');
+export const root = resolve(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 /** Why there is no engine to start containers on; undefined where one answers. */
-export async function engineProblem(): Promise<string | undefined> {
+async function engineProblem(): Promise<string | undefined> {
   try {
     await run('docker', ['version', '--format', '{{.Server.Version}}'], { timeout: 20_000 });
     await run('docker', ['compose', 'version'], { timeout: 20_000 });
@@ -23,22 +23,39 @@ export async function engineProblem(): Promise<string | undefined> {
   }
 }
 
+export const isWanted = process.env.TEST_COMPOSE === 'yes';
+const problem = isWanted ? await engineProblem() : undefined;
+if (problem) throw new Error(`TEST_COMPOSE=yes needs a Docker engine with Compose: ${problem}`);
+
+/** What Docker says to a command, from the root of the repository. */
+export async function docker(...args: string[]): Promise<string> {
+  return (await run('docker', args, { cwd: root, maxBuffer: 2 ** 28 })).stdout.trim();
+}
+
 export type Project = Awaited<ReturnType<typeof openProject>>;
 
-/** docker-compose.yml as a project of its own, with the tests' settings, on a free port. */
-export async function openProject() {
+/** docker-compose.yml, with other files over it, as a project of its own, with the tests' settings, on a free port. */
+export async function openProject(...over: string[]) {
   const name = `mayfly-test-${randomBytes(4).toString('hex')}`;
   const port = await freePort();
   const image = `${name}:local`;
   const baseUrl = `http://127.0.0.1:${port}`;
-  const env = { ...process.env, MAYFLY_IMAGE: image, PORT: String(port), BASE_URL: baseUrl, DRAIN_GRACE_MS: '60000' };
-  const files = ['docker-compose.yml', 'test/compose/override.yaml'].flatMap((file) => ['-f', join(root, file)]);
+  const files = ['docker-compose.yml', ...over, 'test/compose/override.yaml'];
+  const env = {
+    ...process.env,
+    COMPOSE_PROJECT_NAME: name,
+    COMPOSE_FILE: files.map((file) => join(root, file)).join(':'),
+    MAYFLY_IMAGE: image,
+    PORT: String(port),
+    BASE_URL: baseUrl,
+    DRAIN_GRACE_MS: '60000',
+  };
 
   async function docker(...args: string[]): Promise<string> {
     const { stdout } = await run('docker', args, { cwd: root, env, maxBuffer: 2 ** 28, timeout: 600_000 });
     return stdout.trim();
   }
-  const compose = (...args: string[]) => docker('compose', '-p', name, ...files, ...args);
+  const compose = (...args: string[]) => docker('compose', ...args);
   const up = (...args: string[]) => compose('up', '-d', '--wait', '--wait-timeout', '300', ...args);
   const exec = (service: string, ...command: string[]) => compose('exec', '-T', service, ...command);
   const containers = async (service: string) => (await compose('ps', '-q', service)).split('\n').filter(Boolean);
@@ -54,6 +71,15 @@ export async function openProject() {
     exec,
     containers,
     inspect,
+    /** Builds the image anew, with these variables besides. */
+    async build(more: Record<string, string> = {}) {
+      await run('docker', ['compose', 'build', 'gateway'], { cwd: root, env: { ...env, ...more }, maxBuffer: 2 ** 28 });
+    },
+    /** What an operator runs, with these variables besides. */
+    async script(path: string, more: Record<string, string> = {}): Promise<string> {
+      const { stdout } = await run('sh', [join(root, path)], { env: { ...env, ...more }, timeout: 900_000 });
+      return stdout;
+    },
     async deployment(): Promise<Deployment> {
       const address = (service: string, inner: number) => compose('port', service, String(inner));
       const secret = (service: string, path: string) => exec(service, 'cat', `/run/mayfly/${path}`);

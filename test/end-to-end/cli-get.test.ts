@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { formatLink, parseAddress, parseLink } from '@mayfly/client';
-import { freshFolder } from '@mayfly/testing/stores';
-import { openTamperingProxy, type TamperingProxy } from '@mayfly/testing/tampering-proxy';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
 import { untilTrue } from '@mayfly/testing/wire';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { cliFolder } from '../support/cli-folder.ts';
 import { describeEachShape } from '../support/each-shape.ts';
 import { CTRL_C, HAS_TERMINAL, inTerminal } from '../support/in-terminal.ts';
-import { type CliOptions, runCli } from '../support/mayfly-cli.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** How often a download is killed or stopped. */
@@ -19,18 +19,13 @@ const SLOW = 4_000_000;
 const SIZE = 12_000_000;
 
 describeEachShape('mayfly get', (service) => {
-  let folder: Awaited<ReturnType<typeof freshFolder>>;
-  let proxy: TamperingProxy;
+  const proxy = inSuite(() => openTamperingProxy(service.running.baseUrl));
+  const env = () => ({ MAYFLY_SERVER: service.running.baseUrl });
+  const { inFolder, cli, newFolder } = cliFolder(() => service.running.baseUrl);
   beforeAll(async () => {
-    folder = await freshFolder();
-    proxy = await openTamperingProxy(service.running.baseUrl);
     await mkdir(inFolder('album/sub'), { recursive: true });
     await writeFile(inFolder('single.bin'), CONTENT);
     for (const [name, bytes] of Object.entries(ALBUM)) await writeFile(inFolder(name), bytes);
-  });
-  afterAll(async () => {
-    await proxy[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
   });
 
   const CONTENT = randomBytes(SIZE);
@@ -41,20 +36,11 @@ describeEachShape('mayfly get', (service) => {
     'album/sub/third.bin': CONTENT.subarray(5_000_000),
   };
 
-  const inFolder = (...names: string[]) => join(folder.path, ...names);
-  const env = () => ({ MAYFLY_SERVER: service.running.baseUrl });
-  const cli = (args: string[], options: Partial<CliOptions> = {}) =>
-    runCli(args, { cwd: folder.path, ...options, env: { ...env(), ...options.env } });
-  const newFolder = async () => {
-    const name = randomBytes(6).toString('hex');
-    await mkdir(inFolder(name));
-    return name;
-  };
-  /** Sends, and returns the link through the proxy. */
+  /** Sends, and returns the link through the proxy(). */
   async function sent(...args: string[]) {
     const { code, out, err } = await cli(['send', ...args]);
     expect([code, code === 0 ? '' : err]).toEqual([0, '']);
-    return formatLink({ ...(await parseLink(out.trim())), baseUrl: proxy.url });
+    return formatLink({ ...(await parseLink(out.trim())), baseUrl: proxy().url });
   }
   const partOf = async (received: string) => {
     const [name] = (await readdir(inFolder(received))).filter((name) => name.endsWith('.part'));
@@ -82,11 +68,11 @@ describeEachShape('mayfly get', (service) => {
   };
   /** Starts a download, and ends it by a signal once so much is there and a record tells of some of it. */
   async function stopped(signal: NodeJS.Signals, args: string[], received: string, atBytes = SIZE / 4) {
-    proxy.downloadBytesPerSec = SLOW;
+    proxy().downloadBytesPerSec = SLOW;
     const isTime = async () =>
       (await writtenBytes(received)) >= atBytes && (await recordOf(received))?.position.bytes > 0;
     const result = await cli(['get', ...args, '-o', received], { signalWhen: { signal, isTime } });
-    proxy.downloadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy().downloadBytesPerSec = Number.POSITIVE_INFINITY;
     return result;
   }
   async function expectAlbum(received: string) {
@@ -140,8 +126,8 @@ describeEachShape('mayfly get', (service) => {
       const received = await newFolder();
       let stops = 0;
       for (let time = 0; time < TIMES; time += 1) {
-        proxy.downloadBytesPerSec = SIZE / TIMES / 3; // it is never done
-        using terminal = inTerminal([...command, 'get', link, '-o', received], { cwd: folder.path, env: env() });
+        proxy().downloadBytesPerSec = SIZE / TIMES / 3; // it is never done
+        using terminal = inTerminal([...command, 'get', link, '-o', received], { cwd: inFolder(), env: env() });
         await terminal.begun;
         // Anywhere: while it starts, asks, receives.
         await sleep(randomInt(2_500));
@@ -156,7 +142,7 @@ describeEachShape('mayfly get', (service) => {
         for (const name of await readdir(part)) expect((await stat(join(part, name))).mode & 0o777).toBe(0o600);
         expect(await recordOf(received)).toMatchObject({ version: 1 });
       }
-      proxy.downloadBytesPerSec = Number.POSITIVE_INFINITY;
+      proxy().downloadBytesPerSec = Number.POSITIVE_INFINITY;
       const { code, err } = await cli(['get', link, '-o', received]);
       expect([code, err]).toEqual([0, stops > 0 ? expect.stringMatching(/^Continuing at \d+ %\.\n$/) : '']);
       await expectSingle(received);
@@ -165,10 +151,10 @@ describeEachShape('mayfly get', (service) => {
 
     test('a second one, a moment later, does not wait', async () => {
       const link = await sent('single.bin');
-      proxy.downloadBytesPerSec = SLOW;
+      proxy().downloadBytesPerSec = SLOW;
       const received = await newFolder();
       using terminal = inTerminal([join(ROOT, 'mayfly'), 'get', link, '-o', received], {
-        cwd: folder.path,
+        cwd: inFolder(),
         env: env(),
       });
       await untilTrue(async () => (await writtenBytes(received)) > 0);
@@ -176,7 +162,7 @@ describeEachShape('mayfly get', (service) => {
       await sleep(1_500);
       terminal.press(CTRL_C);
       expect((await terminal.ended).code).toBe(130);
-      proxy.downloadBytesPerSec = Number.POSITIVE_INFINITY;
+      proxy().downloadBytesPerSec = Number.POSITIVE_INFINITY;
     });
   });
 
@@ -239,7 +225,7 @@ describeEachShape('mayfly get', (service) => {
   test('two at once into one folder do not disturb each other, and what one leaves is found', async () => {
     const link = await sent('single.bin', '--downloads', '2');
     const received = await newFolder();
-    proxy.downloadBytesPerSec = SLOW;
+    proxy().downloadBytesPerSec = SLOW;
     const haveBegun = async () => {
       const parts = (await readdir(inFolder(received))).filter((name) => name.endsWith('.part'));
       const records = await Promise.all(
@@ -251,7 +237,7 @@ describeEachShape('mayfly get', (service) => {
       cli(['get', link, '-o', received], { signalWhen: { signal: 'SIGKILL', isTime: haveBegun } }),
       cli(['get', link, '-o', received]),
     ]);
-    proxy.downloadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy().downloadBytesPerSec = Number.POSITIVE_INFINITY;
     expect([one.code, two.code]).toEqual([-1, 0]);
     expect((await cli(['get', link, '-o', received, '--force'])).err).toMatch(/^Continuing at \d+ %/);
     await expectSingle(received);
@@ -296,7 +282,7 @@ describeEachShape('mayfly get', (service) => {
     expect(named.code).toBe(0);
     await expectAlbum(`${received}/named`);
     await symlink('/dev/null', inFolder(received, 'device'));
-    expect((await get(single, 'device', '--force')).err).toContain('is no file that could be replaced; -o - writes');
+    expect((await get(single, 'device', '--force')).err).toContain('is not a file that can be replaced; -o - writes');
     const note = (await cli(['note', 'words'])).out.trim();
     expect((await get(note, 'words.txt')).out).toBe(`${received}/words.txt\n`);
     // What was stopped goes on under the name that was chosen.
@@ -314,14 +300,14 @@ describeEachShape('mayfly get', (service) => {
       2,
       'mayfly: There is no "secnd.txt" in it. Similar: album/second.txt; mayfly info LINK lists all names\n',
     ]);
-    proxy.downloadedBytes = 0;
+    proxy().downloadedBytes = 0;
     const names = ['--only', 'album/second.txt', '--only', 'album/empty'];
     const { out } = await cli(['get', link, '-o', received, ...names, '--json']);
     expect(JSON.parse(out).files).toEqual([
       { path: `${received}/album/empty`, size: 0 },
       { path: `${received}/album/second.txt`, size: 6 },
     ]);
-    expect(proxy.downloadedBytes).toBeLessThan(256 * 1024);
+    expect(proxy().downloadedBytes).toBeLessThan(256 * 1024);
     expect((await readdir(inFolder(received, 'album'))).toSorted()).toEqual(['empty', 'second.txt']);
     const piped = await cli(['get', link, '-o', '-', '--only', 'album/sub/third.bin']);
     expect(ALBUM['album/sub/third.bin']?.equals(piped.stdout)).toBe(true);
@@ -337,10 +323,10 @@ describeEachShape('mayfly get', (service) => {
     const names = ['--only', 'album/sub', '--only', 'album/first.bin'];
     const { err } = await stopped('SIGKILL', [link, ...names], received, 7_500_000);
     expect(err).toBe('');
-    proxy.downloadedBytes = 0;
+    proxy().downloadedBytes = 0;
     const { code, err: said } = await cli(['get', link, '-o', received, ...names]);
     expect([code, said]).toEqual([0, expect.stringMatching(/^Continuing at [3-9]\d %\.\n$/)]);
-    expect(proxy.downloadedBytes).toBeLessThan(8_000_000);
+    expect(proxy().downloadedBytes).toBeLessThan(8_000_000);
     for (const name of ['album/first.bin', 'album/sub/third.bin']) {
       expect(ALBUM[name]?.equals(await readFile(inFolder(received, name)))).toBe(true);
     }

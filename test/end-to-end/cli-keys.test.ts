@@ -1,37 +1,31 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { startShape } from '@mayfly/testing/shapes';
 import { freshFolder } from '@mayfly/testing/stores';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { cliFolder } from '../support/cli-folder.ts';
 import { runCli } from '../support/mayfly-cli.ts';
 
 const KEY = `mfk_${randomBytes(32).toString('base64url')}`;
 
 describe('the command line where creating takes a key', () => {
-  const stack = new AsyncDisposableStack();
-  let running: RunningShape;
-  let folder: Awaited<ReturnType<typeof freshFolder>>;
-  beforeAll(async () => {
-    const CREATE_KEYS = createHash('sha256').update(KEY).digest('hex');
-    running = stack.use(await startShape('split', { CREATE_GUARD: 'key', CREATE_KEYS }));
-    folder = stack.use(await freshFolder());
-    await writeFile(join(folder.path, 'report.pdf'), 'a report');
-  });
-  afterAll(() => stack.disposeAsync());
-  const cli = (args: string[], key?: string) =>
-    runCli(args, {
-      cwd: folder.path,
-      env: { MAYFLY_SERVER: running.baseUrl, ...(key ? { MAYFLY_KEY: key } : {}) },
-    });
+  const CREATE_KEYS = createHash('sha256').update(KEY).digest('hex');
+  const running = inSuite(() => startShape('split', { CREATE_GUARD: 'key', CREATE_KEYS }));
+  const { inFolder, ...folder } = cliFolder(() => running().baseUrl);
+  beforeAll(() => writeFile(inFolder('report.pdf'), 'a report'));
+  const cli = (args: string[], key?: string) => folder.cli(args, key ? { env: { MAYFLY_KEY: key } } : {});
 
   test.each([
     ['send', 'report.pdf'],
     ['note', 'a word'],
     ['request', 'Documents'],
   ])('%s works with the key, and not without', async (...args) => {
-    expect((await cli(args)).code).not.toBe(0);
-    expect((await cli(args, `mfk_${randomBytes(32).toString('base64url')}`)).code).not.toBe(0);
+    const without = await cli(args);
+    expect([without.code, without.err]).toEqual([13, expect.stringContaining('takes a key: set MAYFLY_KEY')]);
+    const wrong = await cli(args, `mfk_${randomBytes(32).toString('base64url')}`);
+    expect([wrong.code, wrong.err]).toEqual([13, expect.stringContaining('does not know the key in MAYFLY_KEY')]);
     expect((await cli(args, KEY)).code).toBe(0);
   });
 
@@ -39,10 +33,28 @@ describe('the command line where creating takes a key', () => {
     const { dropLink, keepLink } = JSON.parse((await cli(['request', 'Documents', '--json'], KEY)).out);
     for (let time = 0; time < 2; time++) expect((await cli(['drop', dropLink, 'report.pdf'])).code).toBe(0);
     expect((await cli(['collect', keepLink, '-o', 'collected'])).code).toBe(0);
-    const folders = await readdir(join(folder.path, 'collected'));
+    const folders = await readdir(inFolder('collected'));
     expect(folders).toHaveLength(2);
     for (const name of folders) {
-      expect(await readFile(join(folder.path, 'collected', name, 'report.pdf'), 'utf8')).toBe('a report');
+      expect(await readFile(inFolder('collected', name, 'report.pdf'), 'utf8')).toBe('a report');
+    }
+  });
+});
+
+describe('the command line where creating takes a sign-in', () => {
+  test('says so, whatever it has', async () => {
+    const settings = { CREATE_GUARD: 'oidc', OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_CLIENT_ID: 'mayfly' };
+    await using running = await startShape('all', settings);
+    await using folder = await freshFolder();
+    await writeFile(join(folder.path, 'report.pdf'), 'a report');
+    for (const args of [
+      ['send', 'report.pdf'],
+      ['note', 'a word'],
+      ['request', 'Documents'],
+    ]) {
+      const env = { MAYFLY_SERVER: running.baseUrl, MAYFLY_KEY: KEY };
+      const { code, err } = await runCli(args, { cwd: folder.path, env });
+      expect([code, err]).toEqual([13, expect.stringContaining('takes a sign-in')]);
     }
   });
 });

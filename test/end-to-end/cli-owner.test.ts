@@ -1,31 +1,15 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freshFolder } from '@mayfly/testing/stores';
 import { untilTrue } from '@mayfly/testing/wire';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { cliFolder } from '../support/cli-folder.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { runCli } from '../support/mayfly-cli.ts';
 
 const MINUTE = /^ {2}\d{4}-\d\d-\d\d \d\d:\d\d$/;
 
 describeEachShape('a sender at the command line', (service) => {
-  let folder: Awaited<ReturnType<typeof freshFolder>>;
-  beforeAll(async () => {
-    folder = await freshFolder();
-    await writeFile(join(folder.path, 'plan.txt'), 'the plan');
-  });
-  afterAll(() => folder[Symbol.asyncDispose]());
-
-  const cli = (args: string[], env = {}) =>
-    runCli(args, {
-      cwd: folder.path,
-      env: { MAYFLY_SERVER: service.running.baseUrl, XDG_DATA_HOME: join(folder.path, 'data'), ...env },
-    });
-  const ok = async (...args: string[]) => {
-    const { code, out, err } = await cli(args);
-    expect([args[0], code, err.includes('mayfly:')]).toEqual([args[0], 0, false]);
-    return out;
-  };
+  const { inFolder, cli, ...folder } = cliFolder(() => service.running.baseUrl);
+  beforeAll(() => writeFile(inFolder('plan.txt'), 'the plan'));
+  const ok = async (...args: string[]) => (await folder.ok(args)).out;
   const send = async (...args: string[]) =>
     JSON.parse(await ok('send', 'plan.txt', '--json', ...args)) as { id: string; link: string };
 
@@ -37,7 +21,7 @@ describeEachShape('a sender at the command line', (service) => {
       '0 of 2 downloads used',
       '',
     ]);
-    await ok('get', link, '-o', join(folder.path, 'received'));
+    await ok('get', link, '-o', inFolder('received'));
     await untilTrue(async () => JSON.parse(await ok('status', id, '--json')).wholeCount === 1);
     const extended = await ok('extend', id, '--expires', '1d', '--uses', '5');
     expect(extended.split('\n')).toEqual([
@@ -82,9 +66,9 @@ describeEachShape('a sender at the command line', (service) => {
       const answer = await cli([...args]);
       expect([answer.code, answer.err]).toEqual([code, expect.stringContaining(message)]);
     }
-    const elsewhere = await cli(['close', id], { XDG_DATA_HOME: join(folder.path, 'elsewhere') });
+    const elsewhere = await cli(['close', id], { env: { XDG_DATA_HOME: inFolder('elsewhere') } });
     expect([elsewhere.code, elsewhere.err]).toEqual([13, expect.stringContaining('It was not sent from here')]);
-    const wrong = await cli(['close', id], { MAYFLY_OWNER_SECRET: 'A'.repeat(43) });
+    const wrong = await cli(['close', id], { env: { MAYFLY_OWNER_SECRET: 'A'.repeat(43) } });
     expect(wrong.code).toBe(13);
     expect(JSON.parse(await ok('status', id, '--json'))).toMatchObject({ state: 'available', maxUses: 1 });
   });

@@ -1,37 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { MayflyClient } from '@mayfly/client';
 import { FileRequests, parseRequestLink } from '@mayfly/client/requests';
 import { listen } from '@mayfly/testing/listen';
-import { freshFolder, query } from '@mayfly/testing/stores';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { query } from '@mayfly/testing/stores';
+import { expect, test } from 'vitest';
 import { call } from '../support/api.ts';
+import { cliFolder } from '../support/cli-folder.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { type CliOptions, runCli } from '../support/mayfly-cli.ts';
 
 describeEachShape('file requests on the command line', (service) => {
-  let folder: Awaited<ReturnType<typeof freshFolder>>;
-  beforeAll(async () => {
-    folder = await freshFolder();
-  });
-  afterAll(() => folder[Symbol.asyncDispose]());
-
-  const inFolder = (...names: string[]) => join(folder.path, ...names);
-  const cli = (args: string[], options: Partial<CliOptions> = {}) =>
-    runCli(args, {
-      cwd: folder.path,
-      ...options,
-      env: { MAYFLY_SERVER: service.running.baseUrl, ...options.env },
-    });
-  const ok = async (args: string[], options: Partial<CliOptions> = {}) => {
-    const result = await cli(args, options);
-    expect(result.err, args.join(' ')).not.toContain('mayfly:');
-    expect(result.code).toBe(0);
-    return result;
-  };
+  const { inFolder, cli, ok } = cliFolder(() => service.running.baseUrl);
   type Asked = { id: string; dropLink: string; keepLink: string };
   const asked = async (...args: string[]): Promise<Asked> =>
     JSON.parse((await ok(['request', 'Documents', '--json', ...args])).out);

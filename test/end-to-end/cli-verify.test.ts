@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { serve } from '@mayfly/testing/listen';
-import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
 import { freshFolder } from '@mayfly/testing/stores';
 import type { Release } from '@mayfly/vocabulary/pages';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runCli } from '../support/mayfly-cli.ts';
 
 type Answer = { status: number; headers: OutgoingHttpHeaders; body: Buffer };
@@ -55,32 +56,26 @@ function withFlippedCharacter(value: string): string {
 }
 
 describe.each(SHAPES)('mayfly verify (%s)', (shape) => {
-  const stack = new AsyncDisposableStack();
-  let running: RunningShape;
-  let cwd: string;
-  beforeAll(async () => {
-    const brand = {
-      BRAND_NAME: 'Example Files',
-      BRAND_COLOR: '#803010',
-      LINK_PRIVACY: 'https://files.example/privacy',
-    };
-    const { TEST_WEB_DIR = '' } = process.env;
-    running = stack.use(
-      await startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...brand, INTEGRITY_POLICY: 'enforce', WAICT: 'report' }),
-    );
-    cwd = stack.use(await freshFolder()).path;
-  });
-  afterAll(() => stack.disposeAsync());
+  const brand = {
+    BRAND_NAME: 'Example Files',
+    BRAND_COLOR: '#803010',
+    LINK_PRIVACY: 'https://files.example/privacy',
+  };
+  const { TEST_WEB_DIR = '' } = process.env;
+  const running = inSuite(() =>
+    startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...brand, INTEGRITY_POLICY: 'enforce', WAICT: 'report' }),
+  );
+  const folder = inSuite(freshFolder);
   const verify = (server: string, ...options: string[]) =>
-    runCli(['verify', server, '--release', RELEASE, ...options], { cwd });
+    runCli(['verify', server, '--release', RELEASE, ...options], { cwd: folder().path });
   async function told(change: Change): Promise<Told & { code: number }> {
     await using own = new AsyncDisposableStack();
-    const { code, out } = await verify(await changingProxy(own, running.baseUrl, change), '--json');
+    const { code, out } = await verify(await changingProxy(own, running().baseUrl, change), '--json');
     return { code, ...JSON.parse(out) };
   }
 
   test('finds nothing on an unchanged server, whatever brand and headers its operator has set', async () => {
-    const { code, out, err } = await verify(running.baseUrl);
+    const { code, out, err } = await verify(running().baseUrl);
     expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(`serves Mayfly ${release.version}`) });
     expect(err).toContain('Others may be sent something else');
     const { isSame, checked } = await told((answer) => answer);
@@ -158,7 +153,7 @@ describe.each(SHAPES)('mayfly verify (%s)', (shape) => {
 
   test('says what differs and how many addresses that are, in words', async () => {
     await using own = new AsyncDisposableStack();
-    const proxy = await changingProxy(own, running.baseUrl, (answer, path) =>
+    const proxy = await changingProxy(own, running().baseUrl, (answer, path) =>
       path === '/offline.js'
         ? { ...answer, status: 302, headers: { location: 'https://elsewhere.example/\u0080' } }
         : answer,
@@ -174,7 +169,7 @@ describe.each(SHAPES)('mayfly verify (%s)', (shape) => {
   test('watches until something differs', async () => {
     await using own = new AsyncDisposableStack();
     let looks = 0;
-    const proxy = await changingProxy(own, running.baseUrl, (answer, path, userAgent) => {
+    const proxy = await changingProxy(own, running().baseUrl, (answer, path, userAgent) => {
       if (path === '/icon.svg' && userAgent.includes('Chrome')) looks += 1;
       return looks > 2 && path === '/icon.svg' ? { ...answer, body: withFlippedBit(answer.body) } : answer;
     });

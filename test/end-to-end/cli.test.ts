@@ -10,9 +10,10 @@ import { promisify } from 'node:util';
 import { formatLink, parseAddress, parseLink } from '@mayfly/client';
 import { freshFolder } from '@mayfly/testing/stores';
 import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { cliFolder } from '../support/cli-folder.ts';
 import { describeEachShape } from '../support/each-shape.ts';
-import { type CliOptions, runCli } from '../support/mayfly-cli.ts';
+import { runCli } from '../support/mayfly-cli.ts';
 
 const MIB = 1024 * 1024;
 const SIZE_MIB = Number(process.env.CLI_TEST_MIB || 84);
@@ -23,31 +24,8 @@ const run = promisify(execFile);
 describeEachShape(
   'the command line',
   (service) => {
-    let folder: Awaited<ReturnType<typeof freshFolder>>;
-    beforeAll(async () => {
-      folder = await freshFolder();
-    });
-    afterAll(() => folder[Symbol.asyncDispose]());
-
-    const inFolder = (...names: string[]) => join(folder.path, ...names);
-    const cli = (args: string[], options: Partial<CliOptions> = {}) =>
-      runCli(args, {
-        cwd: folder.path,
-        ...options,
-        env: { MAYFLY_SERVER: service.running.baseUrl, ...options.env },
-      });
-    const ok = async (args: string[], options: Partial<CliOptions> = {}) => {
-      const result = await cli(args, options);
-      expect(result.err, args.join(' ')).not.toContain('mayfly:');
-      expect(result.code).toBe(0);
-      return result;
-    };
+    const { inFolder, cli, ok, newFolder } = cliFolder(() => service.running.baseUrl);
     const sent = async (...args: string[]) => (await ok(['send', ...args])).out.trim();
-    const newFolder = async () => {
-      const name = randomBytes(6).toString('hex');
-      await mkdir(inFolder(name));
-      return name;
-    };
 
     test('a file goes from one command to another: the link alone on stdout, the file under its name', async () => {
       const bytes = randomBytes(200_000);
@@ -213,6 +191,16 @@ describeEachShape(
       }
     });
 
+    test('the key of another link is told as one, by links of every age', async () => {
+      await writeFile(inFolder('mine'), 'mine');
+      const [file, note] = [await sent('mine'), (await ok(['note', 'mine'])).out.trim()];
+      for (const link of [file, note]) {
+        const { code, out, err } = await cli(['get', `${link.split('#')[0]}#${'B'.repeat(42)}A`, '-o', '-']);
+        expect([code, out, err]).toEqual([13, '', 'mayfly: The key in the link, or the owner secret, does not fit\n']);
+      }
+      expect((await ok(['get', file, '-o', '-'])).out).toBe('mine');
+    });
+
     test('owner secrets: kept at 0600, listed with what the service says, used to delete', async () => {
       const env = { XDG_DATA_HOME: inFolder('owner-data') };
       await writeFile(inFolder('mine.txt'), 'mine');
@@ -316,7 +304,7 @@ describeEachShape(
       }
       const [json, unnamed] = await Promise.all([
         cli(['get', unknown, '--json']),
-        runCli(['send', 'password'], { cwd: folder.path }),
+        runCli(['send', 'password'], { cwd: inFolder() }),
       ]);
       expect(JSON.parse(json.err)).toEqual({ error: { code: 'not-found', message: 'There is nothing at this link' } });
       expect(unnamed.err).toContain('Which service?');

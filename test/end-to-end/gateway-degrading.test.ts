@@ -1,10 +1,11 @@
 import { untilHealthy } from '@mayfly/launcher/service';
-import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { replaceableRedis } from '@mayfly/testing/replaceable-redis';
 import { type RunningShape, type ServiceProcess, SHAPES, startShape } from '@mayfly/testing/shapes';
 import { freshDatabase, query } from '@mayfly/testing/stores';
 import { untilTrue } from '@mayfly/testing/wire';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Api, call, noteBody, token, uploadHeaders } from '../support/api.ts';
 
 type Health = { status: string; components: Record<string, string> };
@@ -45,54 +46,46 @@ async function expectAllWorks(running: RunningShape) {
 }
 
 describe.each(SHAPES)('without Redis (%s)', (shape) => {
-  let redis: Awaited<ReturnType<typeof replaceableRedis>>;
-  let running: RunningShape;
-  beforeAll(async () => {
-    redis = await replaceableRedis();
-    running = await startShape(shape, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '100' });
-  });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await redis?.[Symbol.asyncDispose]();
-  });
+  const redis = inSuite(() => replaceableRedis());
+  const running = inSuite(() => startShape(shape, { REDIS_URL: redis().url, REDIS_TIMEOUT_MS: '100' }));
   const untilWell = () =>
     untilTrue(async () => {
-      const healths = await Promise.all(running.baseUrls.map(healthOf));
+      const healths = await Promise.all(running().baseUrls.map(healthOf));
       return healths.every(({ status }) => status === 200);
     });
 
   test('one that hangs: health says so, everything else works and is not slow, and it is well again by itself', async () => {
-    redis.pause();
-    for (const baseUrl of running.baseUrls) {
+    redis().pause();
+    for (const baseUrl of running().baseUrls) {
       await expectHealth(baseUrl, {
         status: 503,
         word: 'degraded',
         components: { files: 'ok', notes: 'ok', redis: 'down' },
       });
     }
-    for (const { adminUrl } of running.gateways) expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
-    await expectAllWorks(running);
+    for (const { adminUrl } of running().gateways) expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
+    await expectAllWorks(running());
     const began = performance.now();
-    for (let i = 0; i < 20; i++) await new Api(running.baseUrl).exists(token());
+    for (let i = 0; i < 20; i++) await new Api(running().baseUrl).exists(token());
     expect(performance.now() - began).toBeLessThan(20 * 150 + 1_000);
-    redis.resume();
+    redis().resume();
     await untilWell();
-    await expectAllWorks(running);
+    await expectAllWorks(running());
   });
 
   test('one that is killed and comes back empty: the same, and few warnings', async () => {
-    const before = running.gateways.map((service) => service.output().length);
-    await redis.kill();
-    for (const baseUrl of running.baseUrls) {
+    const before = running().gateways.map((service) => service.output().length);
+    await redis().kill();
+    for (const baseUrl of running().baseUrls) {
       await expectHealth(baseUrl, { status: 503, components: { redis: 'down' } });
     }
-    await expectAllWorks(running);
-    for (let i = 0; i < 50; i++) await new Api(running.baseUrl).exists(token());
-    await untilTrue(() => running.gateways.every((service, i) => warningsOf(service, before[i]).length > 0));
-    await redis.start();
+    await expectAllWorks(running());
+    for (let i = 0; i < 50; i++) await new Api(running().baseUrl).exists(token());
+    await untilTrue(() => running().gateways.every((service, i) => warningsOf(service, before[i]).length > 0));
+    await redis().start();
     await untilWell();
-    await expectAllWorks(running);
-    for (const [i, service] of running.gateways.entries()) {
+    await expectAllWorks(running());
+    for (const [i, service] of running().gateways.entries()) {
       const warnings = warningsOf(service, before[i]);
       expect(warnings.length, JSON.stringify(warnings)).toBeLessThan(10);
     }
@@ -100,26 +93,18 @@ describe.each(SHAPES)('without Redis (%s)', (shape) => {
 });
 
 describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
-  const stack = new AsyncDisposableStack();
-  let proxy: FaultProxy;
-  let running: RunningShape;
-  let directUrl: string;
-  beforeAll(async () => {
-    const database = stack.use(await freshDatabase({ hasTables: true }));
-    directUrl = database.url;
-    proxy = stack.use(await openFaultProxy(database.url));
-    running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url, TOKEN_FAILURES_MAX: '0' }));
-  });
-  afterAll(() => stack.disposeAsync());
+  const database = inSuite(() => freshDatabase({ hasTables: true }));
+  const proxy = inSuite(() => openFaultProxy(database().url));
+  const running = inSuite(() => startShape(shape, { DATABASE_URL: proxy().url, TOKEN_FAILURES_MAX: '0' }));
 
   test('health is degraded, requests get 503, nothing is counted or stored, and all is well when it is back', async () => {
-    const api = new Api(running.baseUrl);
+    const api = new Api(running().baseUrl);
     const upload = await api.newUpload();
     const note = await api.newNote();
-    const lengths = running.processes.map((service) => service.output().length);
-    proxy.cut();
+    const lengths = running().processes.map((service) => service.output().length);
+    proxy().cut();
 
-    for (const baseUrl of running.baseUrls) {
+    for (const baseUrl of running().baseUrls) {
       await expectHealth(baseUrl, {
         status: 503,
         word: 'degraded',
@@ -135,18 +120,18 @@ describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
     const sender = { authToken: token(), ownerToken: token() };
     expectUnavailable(await api.upload(Buffer.alloc(2_000_000), uploadHeaders(sender)));
     expectUnavailable(await api.createNote(noteBody()));
-    expect((await call('GET', `${running.baseUrl}/api/config`)).status).toBe(200);
+    expect((await call('GET', `${running().baseUrl}/api/config`)).status).toBe(200);
 
-    proxy.mend();
-    await untilTrue(async () => (await healthOf(running.baseUrl)).status === 200);
-    await expectHealth(running.baseUrl, WELL);
+    proxy().mend();
+    await untilTrue(async () => (await healthOf(running().baseUrl)).status === 200);
+    await expectHealth(running().baseUrl, WELL);
     expect((await api.info(upload.id)).body.downloadCount).toBe(0);
     expect((await api.note(note.id)).body.viewCount).toBe(0);
-    expect(await query(directUrl, 'select count(*)::int as uploads from files.uploads')).toEqual([{ uploads: 1 }]);
-    await expectAllWorks(running);
+    expect(await query(database().url, 'select count(*)::int as uploads from files.uploads')).toEqual([{ uploads: 1 }]);
+    await expectAllWorks(running());
 
     // 40 requests and more have failed. What a warning is about may come once for each reason and pooled connection.
-    for (const [i, service] of running.processes.entries()) {
+    for (const [i, service] of running().processes.entries()) {
       const warnings = warningsOf(service, lengths[i]).filter(({ msg }) => msg === 'service unavailable');
       expect(warnings.length, JSON.stringify(warnings)).toBeLessThanOrEqual(4);
     }
@@ -154,26 +139,22 @@ describe.each(SHAPES)('without PostgreSQL (%s)', (shape) => {
 });
 
 describe('without a service (split)', () => {
-  let running: RunningShape;
-  beforeAll(async () => {
-    running = await startShape('split');
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+  const running = inSuite(() => startShape('split'));
   test.each([
     ['files', 'notes'],
     ['notes', 'files'],
   ] as const)(
     '%s is killed: its requests get 503, %s goes on, one warning, and it is back without a restart of others',
     async (gone, other) => {
-      const api = new Api(running.baseUrl);
-      const gateway = running.processes.find(({ url }) => url === running.baseUrl) as ServiceProcess;
+      const api = new Api(running().baseUrl);
+      const gateway = running().processes.find(({ url }) => url === running().baseUrl) as ServiceProcess;
       const upload = await api.newUpload();
       const note = await api.newNote();
       const from = gateway.output().length;
-      const candidates = running.processes.filter(({ name }) => name === gone);
+      const candidates = running().processes.filter(({ name }) => name === gone);
       for (const service of candidates) await service.stop('SIGKILL');
 
-      await expectHealth(running.baseUrl, {
+      await expectHealth(running().baseUrl, {
         status: 503,
         word: 'degraded',
         components: { files: 'ok', notes: 'ok', redis: 'ok', [gone]: 'down' },
@@ -185,8 +166,8 @@ describe('without a service (split)', () => {
         expect(ofOther.status, other).toBe(200);
       }
       for (const service of candidates) service.restart();
-      for (const one of running.gateways) await untilHealthy(one);
-      await expectAllWorks(running);
+      for (const one of running().gateways) await untilHealthy(one);
+      await expectAllWorks(running());
       expect((await api.info(upload.id)).body.downloadCount).toBe(0);
       expect(warningsOf(gateway, from).map(({ msg }) => msg)).toEqual(['a service is away']);
     },

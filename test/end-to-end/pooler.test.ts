@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { migrate, openDatabase } from '@mayfly/store/postgres/database';
 import { openPool } from '@mayfly/store/postgres/pool';
 import { postgresUploads } from '@mayfly/store/postgres/uploads';
-import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
 import { freshDatabase, query } from '@mayfly/testing/stores';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 import { pgbouncer, startPooler } from '../support/pooler.ts';
 
@@ -17,15 +18,8 @@ if (!pgbouncer) console.log('PgBouncer: skipped, there is none on this machine')
 const MODES = ['session', 'transaction'] as const;
 
 describe.skipIf(!pgbouncer).each(MODES)('the store behind PgBouncer in %s mode', (mode) => {
-  const stack = new AsyncDisposableStack();
-  let databaseUrl: string;
-  let url: string;
-  beforeAll(async () => {
-    const database = stack.use(await freshDatabase());
-    databaseUrl = database.url;
-    url = stack.use(await startPooler(databaseUrl, mode)).url;
-  });
-  afterAll(() => stack.disposeAsync());
+  const database = inSuite(() => freshDatabase());
+  const url = inSuite(() => startPooler(database().url, mode));
 
   /** The server's patience as a connection of the service has it, and who set it. */
   const patience = async (address: string) => {
@@ -36,27 +30,30 @@ describe.skipIf(!pgbouncer).each(MODES)('the store behind PgBouncer in %s mode',
   };
 
   test('of several that bring the tables up to date one works, and no lock is left', async () => {
-    await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
+    await Promise.all(Array.from({ length: 4 }, () => migrate(url().url)));
     const statement = `select count(*)::int as locks from pg_locks where locktype = 'advisory'`;
-    expect(await query(databaseUrl, statement)).toEqual([{ locks: 0 }]);
+    expect(await query(database().url, statement)).toEqual([{ locks: 0 }]);
   });
 
   test('many calls at once share what connections there are', async () => {
-    await using db = openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 10 }, logger);
+    await using db = openDatabase({ DATABASE_URL: url().url, DATABASE_POOL_SIZE: 10 }, logger);
     const uploads = postgresUploads(db);
     const calls = () => [uploads.find(randomUUID()), uploads.renewLease(randomUUID(), 1), uploads.check()];
     for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 20 }, calls).flat());
   });
 
   test('a statement is ended after the time that the service gives it', async () => {
-    expect(await patience(url)).toEqual({ setting: '5000', source: 'session' });
+    expect(await patience(url().url)).toEqual({ setting: '5000', source: 'session' });
   });
 
   test('what the role or the database has set lower stays, and nothing is set that another client could get', async () => {
     for (const setting of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
-      await query(databaseUrl, `alter database ${new URL(databaseUrl).pathname.slice(1)} set ${setting} = '1500ms'`);
+      await query(
+        database().url,
+        `alter database ${new URL(database().url).pathname.slice(1)} set ${setting} = '1500ms'`,
+      );
     }
-    await using fresh = await startPooler(databaseUrl, mode); // the connections of the other one are from before
+    await using fresh = await startPooler(database().url, mode); // the connections of the other one are from before
     expect(await patience(fresh.url)).toEqual({ setting: '1500', source: 'database' });
   });
 });
@@ -64,14 +61,9 @@ describe.skipIf(!pgbouncer).each(MODES)('the store behind PgBouncer in %s mode',
 const PAIRS = SHAPES.map((shape, index) => [shape, MODES[index % MODES.length] ?? 'session'] as const);
 
 describe.skipIf(!pgbouncer).each(PAIRS)('the service (%s) behind PgBouncer in %s mode', (shape, mode) => {
-  const stack = new AsyncDisposableStack();
-  let running: RunningShape;
-  beforeAll(async () => {
-    const database = stack.use(await freshDatabase({ hasTables: true }));
-    const pooler = stack.use(await startPooler(database.url, mode));
-    running = stack.use(await startShape(shape, { DATABASE_URL: pooler.url }));
-  });
-  afterAll(() => stack.disposeAsync());
+  const database = inSuite(() => freshDatabase({ hasTables: true }));
+  const pooler = inSuite(() => startPooler(database().url, mode));
+  const running = inSuite(() => startShape(shape, { DATABASE_URL: pooler().url }));
 
   test('it starts, and everything works, many at once', async () => {
     const works = async (baseUrl: string) => {
@@ -82,6 +74,8 @@ describe.skipIf(!pgbouncer).each(PAIRS)('the service (%s) behind PgBouncer in %s
       const note = await api.newNote();
       expect((await api.view(note.id, note.authToken)).status).toBe(200);
     };
-    await Promise.all(Array.from({ length: 30 }, (_, i) => works(running.baseUrls[i % running.baseUrls.length] ?? '')));
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) => works(running().baseUrls[i % running().baseUrls.length] ?? '')),
+    );
   });
 });

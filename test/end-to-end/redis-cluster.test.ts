@@ -1,12 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { openRedis, type Redis } from '@mayfly/shared/redis';
-import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { startShape } from '@mayfly/testing/shapes';
 import { untilTrue } from '@mayfly/testing/wire';
-import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Api, call, token, uploadHeaders } from '../support/api.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
+import { redisOfSuite } from '../support/shared-limits.ts';
+import { type Offer, solve } from '../support/work.ts';
 
 const LAST_SWEEP = '{mayfly}:janitor:last-sweep';
 const RATE_LIMIT_MAX = 50;
@@ -17,21 +19,15 @@ const [, ofCluster = ''] = /on each node of a cluster also `([^`]+)`/.exec(opera
 const CLUSTER_RIGHTS = ofCluster.split(' ');
 
 describe('a Redis Cluster', () => {
-  const stack = new AsyncDisposableStack();
-  let redis: Redis;
-  let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
-  let running: RunningShape;
-  let first: (typeof cluster.primaries)[number];
-  beforeAll(async () => {
+  const cluster = inSuite(() => {
     expect(rights.length).toBeGreaterThan(5);
-    cluster = stack.use(await startRedisCluster([...rights, ...CLUSTER_RIGHTS]));
-    first = cluster.primaries[0] as typeof first;
-    const settings = { RATE_LIMIT_MAX: String(RATE_LIMIT_MAX), TOKEN_FAILURES_MAX: '5', UPLOAD_QUOTA_BYTES: '100000' };
-    running = stack.use(await startShape('split', { ...settings, REDIS_URL: cluster.url, TRUST_PROXY: '1' }));
-    const logger = pino({ level: 'silent' });
-    redis = stack.use(openRedis({ REDIS_URL: cluster.url, REDIS_TIMEOUT_MS: 5_000 }, 'queue', logger)).redis;
+    return startRedisCluster([...rights, ...CLUSTER_RIGHTS]);
   });
-  afterAll(() => stack.disposeAsync());
+  const first = () => cluster().primaries[0] as ReturnType<typeof cluster>['primaries'][number];
+  const limits = { RATE_LIMIT_MAX: String(RATE_LIMIT_MAX), TOKEN_FAILURES_MAX: '5', UPLOAD_QUOTA_BYTES: '100000' };
+  const settings = { ...limits, WORK: 'adaptive', WORK_EXTRA: '9', TRUST_PROXY: '1' };
+  const running = inSuite(() => startShape('split', { ...settings, REDIS_URL: cluster().url }));
+  const redis = redisOfSuite(() => cluster().url);
 
   /** Requests at once, over all gateways in turns, as somebody else each time. */
   let clients = 0;
@@ -40,7 +36,7 @@ describe('a Redis Cluster', () => {
     return `10.0.${clients >> 8}.${clients & 0xff}`;
   };
   const from = (client: string) => ({ 'x-forwarded-for': client });
-  const gateway = (index: number) => running.baseUrls[index % running.baseUrls.length] ?? '';
+  const gateway = (index: number) => running().baseUrls[index % running().baseUrls.length] ?? '';
   async function atOnce<T>(count: number, ask: (baseUrl: string) => Promise<T>): Promise<T[]> {
     return Promise.all(Array.from({ length: count }, (_, index) => ask(gateway(index))));
   }
@@ -51,9 +47,10 @@ describe('a Redis Cluster', () => {
     const client = newClient();
     return statuses(await atOnce(2 * RATE_LIMIT_MAX, look(client)), 200) === RATE_LIMIT_MAX;
   };
+  const lastSweep = () => redis().get(LAST_SWEEP);
   const sweepsGoOn = async () => {
-    const before = Number(await redis.get(LAST_SWEEP));
-    await untilTrue(async () => Number(await redis.get(LAST_SWEEP).catch(() => 0)) > before, 30_000);
+    const before = Number(await lastSweep());
+    await untilTrue(async () => Number(await lastSweep().catch(() => 0)) > before, 30_000);
   };
   const isWell = async () => {
     const answers = await atOnce(2, (baseUrl) => call('GET', `${baseUrl}/api/health`));
@@ -64,11 +61,13 @@ describe('a Redis Cluster', () => {
     await untilTrue(isWell, 15_000);
     await sweepsGoOn();
     await Promise.all(Array.from({ length: 60 }, () => look(newClient())(gateway(0))));
-    const names = await Promise.all(cluster.primaries.map((node) => cluster.keysOf(node, 'mayfly:rate:*')));
+    const names = await Promise.all(cluster().primaries.map((node) => cluster().keysOf(node, 'mayfly:rate:*')));
     for (const found of names) expect(found).not.toEqual([]);
-    const jobs = await Promise.all(cluster.primaries.map((node) => cluster.keysOf(node, '{mayfly}:janitor:repeat*')));
+    const jobs = await Promise.all(
+      cluster().primaries.map((node) => cluster().keysOf(node, '{mayfly}:janitor:repeat*')),
+    );
     expect(jobs.flat()).not.toEqual([]); // by the schedule, not by the janitor's own clock
-    for (const node of cluster.primaries) {
+    for (const node of cluster().primaries) {
       const log = (await node.call('ACL', 'LOG')) as unknown[][];
       expect(log.map((entry) => entry[entry.indexOf('object') + 1])).toEqual([]);
     }
@@ -80,6 +79,17 @@ describe('a Redis Cluster', () => {
       const answers = await atOnce(2 * RATE_LIMIT_MAX, look(client));
       expect(statuses(answers, 200)).toBe(RATE_LIMIT_MAX);
       expect(statuses(answers, 429)).toBe(RATE_LIMIT_MAX);
+    }
+  });
+
+  test('a solution is worth exactly as many requests as promised, over all gateways, wherever its client is kept', async () => {
+    for (let round = 0; round < 5; round++) {
+      const client = newClient();
+      await atOnce(RATE_LIMIT_MAX, look(client));
+      const offered = await call('GET', `${gateway(round)}/api/work`, { headers: from(client) });
+      const headers = { ...from(client), 'x-work': solve(offered.body as Offer) };
+      const answers = await atOnce(40, (baseUrl) => call('GET', `${baseUrl}/api/config`, { headers }));
+      expect([statuses(answers, 200), statuses(answers, 429)]).toEqual([9, 31]);
     }
   });
 
@@ -110,34 +120,72 @@ describe('a Redis Cluster', () => {
     expect([statuses(answers, 200), statuses(answers, 429)]).toEqual([10, 10]);
   });
 
+  test('of what comes with one key as much is stored as its quota has bytes for, and who ends an upload gives back the rest', async () => {
+    const key = `mfk_${token()}`;
+    const guarded = {
+      REDIS_URL: cluster().url,
+      TRUST_PROXY: '1',
+      CREATE_GUARD: 'key',
+      CREATE_KEYS: createHash('sha256').update(key).digest('hex'),
+      CREATE_QUOTA_BYTES: '100000',
+    };
+    await using other = await startShape('split', guarded);
+    const at = (index: number) => other.baseUrls[index % other.baseUrls.length] ?? '';
+    const as = () => ({ ...from(newClient()), Authorization: `Bearer ${key}` });
+    const begin = (bytes: number, ownerToken: string) => {
+      const lengths = { 'X-Upload-Length': String(bytes), 'X-Part-Bytes': String(5 * 2 ** 20) };
+      const headers = { ...uploadHeaders({ authToken: token(), ownerToken }), ...lengths, ...as() };
+      return call('POST', `${at(0)}/api/parts`, { headers });
+    };
+    for (let round = 0; round < 5; round++) {
+      const ownerToken = token();
+      let begun = await begin(100_000, ownerToken);
+      // What the round before has ended is given back soon after its answer.
+      await untilTrue(async () => {
+        if (begun.status !== 201) begun = await begin(100_000, ownerToken);
+        return begun.status === 201;
+      });
+      expect((await begin(1, token())).status).toBe(429);
+      const url = `${at(1)}/api/parts/${begun.body.id}`;
+      expect((await call('DELETE', url, { headers: { 'X-Owner-Token': ownerToken } })).status).toBe(200);
+    }
+    await sleep(500); // until the last one is given back
+    const upload = (index: number) => {
+      const headers = { ...uploadHeaders({ authToken: token(), ownerToken: token() }), ...as() };
+      return call('POST', `${at(index)}/api/upload`, { body: randomBytes(10_000), headers });
+    };
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(index)));
+    expect([statuses(answers, 200), statuses(answers, 429)]).toEqual([10, 10]);
+  });
+
   test('while a slot is moved nobody is refused or waits, and its clients are still counted together', async () => {
     const client = newClient();
     expect((await look(client)(gateway(0))).status).toBe(200);
-    const owned = await Promise.all(cluster.primaries.map((node) => cluster.keysOf(node, 'mayfly:rate:*')));
-    const slot = Number(await first.call('CLUSTER', 'KEYSLOT', owned[0]?.[0] ?? ''));
-    const [source, target] = [await cluster.ownerOf(slot), cluster.primaries[1]];
+    const owned = await Promise.all(cluster().primaries.map((node) => cluster().keysOf(node, 'mayfly:rate:*')));
+    const slot = Number(await first().call('CLUSTER', 'KEYSLOT', owned[0]?.[0] ?? ''));
+    const [source, target] = [await cluster().ownerOf(slot), cluster().primaries[1]];
     if (!source || !target) throw new Error('nobody has the slot');
     const answers: { status: number }[] = [];
     let isMoved = false;
     const asking = (async () => {
       for (let index = 0; !isMoved || index < 100; index++) answers.push(await look(newClient())(gateway(index)));
     })();
-    await cluster.moveSlot(slot, source, target);
+    await cluster().moveSlot(slot, source, target);
     isMoved = true;
     await asking;
     expect(statuses(answers, 200)).toBe(answers.length);
-    expect((await cluster.ownerOf(slot))?.port).toBe(target.port);
+    expect((await cluster().ownerOf(slot))?.port).toBe(target.port);
     for (let round = 0; round < 5; round++) expect(await isShared()).toBe(true);
   });
 
   test('when a primary is killed every process limits by itself, and all together again once its replica has taken over', async () => {
-    const slot = Number(await first.call('CLUSTER', 'KEYSLOT', LAST_SWEEP));
-    const owner = await cluster.ownerOf(slot);
+    const slot = Number(await first().call('CLUSTER', 'KEYSLOT', LAST_SWEEP));
+    const owner = await cluster().ownerOf(slot);
     if (!owner) throw new Error('nobody has the slot');
     process.kill(owner.pid, 'SIGKILL');
     const during = await Promise.all(Array.from({ length: 100 }, (_, index) => look(newClient())(gateway(index))));
     expect(statuses(during, 200)).toBe(100);
-    await untilTrue(async () => ![undefined, owner.port].includes((await cluster.ownerOf(slot))?.port), 30_000);
+    await untilTrue(async () => ![undefined, owner.port].includes((await cluster().ownerOf(slot))?.port), 30_000);
     await untilTrue(isWell, 30_000);
     await untilTrue(isShared, 30_000);
     for (let round = 0; round < 5; round++) expect(await isShared()).toBe(true);

@@ -7,6 +7,7 @@ import { describeEachShape } from '../support/each-shape.ts';
 const SETTINGS = {
   WEBHOOK_HOSTS: 'hooks.example',
   REPORTS: 'on',
+  WORK: 'adaptive',
   EXPIRE_OPTIONS_SEC: '300,3600,86400,604800',
   NOTE_EXPIRE_OPTIONS_SEC: '300,3600,86400,604800',
 };
@@ -52,6 +53,7 @@ describeEachShape(
             maxBytes: 20 * 1024 ** 3,
           },
           reports: {},
+          work: { requests: 100 },
           uploadParts: {
             minBytes: 5 * 1024 ** 2,
             maxBytes: 99_000_000,
@@ -95,7 +97,7 @@ describeEachShape(
       expect(page.text).not.toMatch(/(src|href)="(https?:)?\/\//);
     });
 
-    test('docs/openapi.json is what a service with the default settings, notices and reports answers (npm test -- reference -u writes it)', async () => {
+    test('docs/openapi.json is what a service with the default settings, notices, reports and work answers (npm test -- reference -u writes it)', async () => {
       const { body } = await document();
       const anyVersion = { ...body, info: { ...(body.info as object), version: 'any' }, servers: [{ url: '/' }] };
       await expect(`${JSON.stringify(anyVersion, null, 2)}\n`).toMatchFileSnapshot('../../docs/openapi.json');

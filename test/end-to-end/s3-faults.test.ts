@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type S3TestBlobs, s3Blobs } from '@mayfly/testing/blobs';
-import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { s3Blobs } from '@mayfly/testing/blobs';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
 import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 
 // An S3 store whose connections break or go silent, under both shapes: `all` is told to keep its blobs on S3, too.
@@ -11,23 +12,18 @@ import { Api } from '../support/api.ts';
 const MiB = 1024 * 1024;
 
 describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that fails dirtily (%s)', (shape) => {
-  const stack = new AsyncDisposableStack();
-  let blobs: S3TestBlobs;
-  let running: RunningShape;
-  let api: Api;
+  const blobs = inSuite(() => s3Blobs());
+  const running = inSuite(() => startShape(shape, blobs().settings));
+  const api = () => new Api(running().baseUrl);
 
-  beforeAll(async () => {
-    blobs = stack.use(await s3Blobs());
-    running = stack.use(await startShape(shape, blobs.settings));
-    api = new Api(running.baseUrl);
-  });
-  afterAll(() => stack.disposeAsync());
-
-  const ended = () => running.processes.filter(({ child }) => child.exitCode !== null).map(({ name }) => name);
+  const ended = () =>
+    running()
+      .processes.filter(({ child }) => child.exitCode !== null)
+      .map(({ name }) => name);
 
   /** A recipient on a slow line: reads so much a second until the answer ends or breaks; resolves with its status. */
   async function readSlowly(id: string, authToken: string, bytesPerSec: number): Promise<number> {
-    const socket = await openSocket(running.baseUrl);
+    const socket = await openSocket(running().baseUrl);
     socket.write(requestHead(`GET /api/download/${id}`, { 'X-Auth-Token': authToken, Connection: 'close' }));
     let status = 0;
     socket.on('data', (chunk: Buffer) => {
@@ -42,8 +38,8 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
   }
 
   test('connections that are reset all the time end no process, whatever is being downloaded', async () => {
-    const upload = await api.newUpload({ 'X-Max-Downloads': '100' }, Buffer.alloc(8 * MiB));
-    const resets = setInterval(() => blobs.proxy.reset(), 100);
+    const upload = await api().newUpload({ 'X-Max-Downloads': '100' }, Buffer.alloc(8 * MiB));
+    const resets = setInterval(() => blobs().proxy.reset(), 100);
     const statuses: number[] = [];
     try {
       const until = Date.now() + 4_000;
@@ -63,18 +59,20 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
   }, 60_000);
 
   test('a reset between opening and counting is 503, and nothing is counted', async () => {
-    const upload = await api.newUpload({ 'X-Max-Downloads': '1' }, Buffer.alloc(8 * MiB));
-    const lock = new pg.Client(running.databaseUrl);
+    const upload = await api().newUpload({ 'X-Max-Downloads': '1' }, Buffer.alloc(8 * MiB));
+    const lock = new pg.Client(running().databaseUrl);
     await lock.connect();
     try {
       await lock.query('begin');
       await lock.query('select from files.uploads where id = $1 for update', [upload.id]); // the count has to wait
-      const before = blobs.proxy.connections();
+      const before = blobs().proxy.connections();
       // Its buffer may be full when the reset comes: then the break is seen only when it is sent.
-      const answer = api.download(upload.id, upload.authToken).catch(() => ({ status: 503 }));
-      await untilTrue(() => blobs.proxy.connections() > before || blobs.proxy.connections() > 0);
+      const answer = api()
+        .download(upload.id, upload.authToken)
+        .catch(() => ({ status: 503 }));
+      await untilTrue(() => blobs().proxy.connections() > before || blobs().proxy.connections() > 0);
       await sleep(500);
-      blobs.proxy.reset();
+      blobs().proxy.reset();
       await sleep(300);
       await lock.query('commit');
       expect((await answer).status).toBe(503);
@@ -82,13 +80,13 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
       await lock.end();
     }
     expect(ended()).toEqual([]);
-    await untilTrue(async () => (await api.info(upload.id)).body.downloadCount === 0);
-    expect((await api.download(upload.id, upload.authToken)).status).toBe(200);
+    await untilTrue(async () => (await api().info(upload.id)).body.downloadCount === 0);
+    expect((await api().download(upload.id, upload.authToken)).status).toBe(200);
   }, 30_000);
 
   /** Opens a download and reads until `bytes` have come, then stops. */
   async function readPart(id: string, authToken: string, bytes: number) {
-    const socket = await openSocket(running.baseUrl);
+    const socket = await openSocket(running().baseUrl);
     let readBytes = 0;
     const read = Promise.withResolvers<void>();
     socket.on('data', (chunk: Buffer) => {
@@ -109,13 +107,13 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
       },
     };
   }
-  const countOf = async (id: string) => (await api.info(id)).body.downloadCount;
+  const countOf = async (id: string) => (await api().info(id)).body.downloadCount;
 
   test('a recipient who stalls until the store breaks off has used the download, however little came', async () => {
-    const upload = await api.newUpload({}, Buffer.alloc(128 * MiB));
+    const upload = await api().newUpload({}, Buffer.alloc(128 * MiB));
     const download = await readPart(upload.id, upload.authToken, 4 * MiB);
     await sleep(2_500);
-    blobs.proxy.reset();
+    blobs().proxy.reset();
     await sleep(200);
     const readBytes = await download.rest();
     expect(readBytes).toBeGreaterThan(4 * MiB);
@@ -125,36 +123,36 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
   }, 30_000);
 
   test('a recipient who reads gets the download back when the store breaks off early', async () => {
-    const upload = await api.newUpload({}, Buffer.alloc(64 * MiB));
+    const upload = await api().newUpload({}, Buffer.alloc(64 * MiB));
     const download = await readPart(upload.id, upload.authToken, MiB);
-    blobs.proxy.reset();
+    blobs().proxy.reset();
     expect(await download.rest()).toBeLessThan(32 * MiB);
     await untilTrue(async () => (await countOf(upload.id)) === 0);
   }, 30_000);
 
   test('after most of the payload it is used, whoever is at fault', async () => {
-    const upload = await api.newUpload({}, Buffer.alloc(64 * MiB));
+    const upload = await api().newUpload({}, Buffer.alloc(64 * MiB));
     const download = await readPart(upload.id, upload.authToken, 40 * MiB);
-    blobs.proxy.reset();
+    blobs().proxy.reset();
     const readBytes = await download.rest();
     await sleep(500);
     if (readBytes < 64 * MiB) expect(await countOf(upload.id)).toBe(1);
   }, 30_000);
 
   test('a store that has gone silent without an end is used again within 15 s of the first connection that works', async () => {
-    const upload = await api.newUpload({ 'X-Max-Downloads': '100' });
-    const doomed = await api.newUpload();
+    const upload = await api().newUpload({ 'X-Max-Downloads': '100' });
+    const doomed = await api().newUpload();
     const works = {
-      upload: async () => (await api.newUpload()).id.length > 0,
-      download: async () => (await api.download(upload.id, upload.authToken)).status === 200,
-      health: async () => (await fetch(`${api.baseUrl}/api/health`)).ok,
+      upload: async () => (await api().newUpload()).id.length > 0,
+      download: async () => (await api().download(upload.id, upload.authToken)).status === 200,
+      health: async () => (await fetch(`${api().baseUrl}/api/health`)).ok,
     };
     const all = () => Object.values(works).map((work) => work().catch(() => false));
     await Promise.all([...all(), ...all()]); // leaves kept connections behind
-    blobs.proxy.silence();
+    blobs().proxy.silence();
     const meanwhile = all();
     await sleep(3_000);
-    blobs.proxy.mend();
+    blobs().proxy.mend();
     const since = performance.now();
     const tookMs = await Promise.all(
       Object.values(works).map(async (work) => {
@@ -163,7 +161,7 @@ describe.each(SHAPES.filter((shape) => shape !== 'deployed'))('an S3 store that 
       }),
     );
     expect(Math.max(...tookMs)).toBeLessThan(15_000);
-    expect((await api.deleteUpload(doomed.id, doomed.ownerToken)).status).toBe(200);
+    expect((await api().deleteUpload(doomed.id, doomed.ownerToken)).status).toBe(200);
     await Promise.all(meanwhile);
     expect(performance.now() - since).toBeLessThan(25_000);
   }, 120_000);

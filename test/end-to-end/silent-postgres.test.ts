@@ -1,30 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FaultProxy, openFaultProxy } from '@mayfly/testing/fault-proxy';
-import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
+import { openFaultProxy } from '@mayfly/testing/fault-proxy';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
 import { freshDatabase } from '@mayfly/testing/stores';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Api } from '../support/api.ts';
 
 // A node of PostgreSQL is lost: its connections stay open and nothing comes back. Nobody is told.
 
 describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
-  const stack = new AsyncDisposableStack();
-  let proxy: FaultProxy;
-  let running: RunningShape;
-  beforeAll(async () => {
-    const database = stack.use(await freshDatabase({ hasTables: true }));
-    proxy = stack.use(await openFaultProxy(database.url));
-    running = stack.use(await startShape(shape, { DATABASE_URL: proxy.url }));
-  });
-  afterAll(() => stack.disposeAsync());
+  const database = inSuite(() => freshDatabase({ hasTables: true }));
+  const proxy = inSuite(() => openFaultProxy(database().url));
+  const running = inSuite(() => startShape(shape, { DATABASE_URL: proxy().url }));
 
   const items = async () => {
-    const api = new Api(running.baseUrl);
+    const api = new Api(running().baseUrl);
     return { upload: await api.newUpload({ 'X-Max-Downloads': '100' }), note: await api.newNote({ maxViews: 100 }) };
   };
   /** One request of every kind on every public address; the statuses that came back. */
   const everything = async ({ upload, note }: Awaited<ReturnType<typeof items>>): Promise<number[]> => {
-    const answers = running.baseUrls.flatMap((baseUrl) => {
+    const answers = running().baseUrls.flatMap((baseUrl) => {
       const api = new Api(baseUrl);
       return [
         api.info(upload.id),
@@ -48,8 +43,8 @@ describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
   test('new connections work: it is well within 15 s', { timeout: 60_000 }, async () => {
     const used = await items();
     await everything(used);
-    proxy.silence();
-    proxy.mend();
+    proxy().silence();
+    proxy().mend();
     expect(await secondsUntilWell(used)).toBeLessThan(15);
   });
 
@@ -58,13 +53,13 @@ describe.each(SHAPES)('PostgreSQL goes silent (%s)', (shape) => {
   }, async () => {
     const used = await items();
     await everything(used);
-    proxy.silence();
+    proxy().silence();
     const requests: Promise<number[]>[] = [];
     for (let i = 0; i < 4; i++) {
       requests.push(everything(used));
       await sleep(1_500);
     }
-    proxy.mend();
+    proxy().mend();
     expect(await secondsUntilWell(used)).toBeLessThan(15);
     const statuses = new Set((await Promise.all(requests)).flat());
     expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true);

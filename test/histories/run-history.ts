@@ -1,123 +1,111 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { diskBlobs } from '@mayfly/testing/blobs';
 import { openFaultProxy } from '@mayfly/testing/fault-proxy';
-import { type RunningShape, type Shape, startShape, untilReady } from '@mayfly/testing/shapes';
-import { freshDatabase, freshRedis, query } from '@mayfly/testing/stores';
+import { type Shape, startShape, untilReady } from '@mayfly/testing/shapes';
+import { noShiftedClock, shiftedClock } from '@mayfly/testing/shifted-clock';
+import { noSmallDisk, smallDisk } from '@mayfly/testing/small-disk';
+import { freshDatabase, freshFolder, freshRedis } from '@mayfly/testing/stores';
 import { untilTrue } from '@mayfly/testing/wire';
-import { type Afterwards, checkHistory, type Operation, type Violation } from './checker.ts';
-import { Clients, digestOf } from './clients.ts';
-import { Faults } from './faults.ts';
+import { certainUploads, leftOver, letTimePass, lookAt, type Site, watchStored } from './afterwards.ts';
+import { checkHistory, type Operation, type Violation } from './checker.ts';
+import { Clients } from './clients.ts';
+import { Faults, WIDE } from './faults.ts';
+import { History } from './history.ts';
 import { Random } from './random.ts';
 
 export type Plan = {
   shape: Exclude<Shape, 'deployed'>;
   seed: number;
-  /** Whichever comes first. */
+  /** So many, or so long, but not before some of them have succeeded. */
   operations?: number;
   minutes?: number;
-  /** Done when all is quiet, before it is looked at: a test's own fault, which has to be found. */
+  /** Done when all is quiet, before it is looked at: a test's own fault, which has to be found on uploads of which no answer is missing. */
   sabotage?: (site: Site, uploads: string[]) => Promise<void>;
 };
-export type Site = Pick<RunningShape, 'databaseUrl' | 'blobs'>;
 export type Report = {
   operations: Operation[];
   faults: Map<string, number>;
   violations: Violation[];
 };
 
-/** Ceilings are counted; none is reached. */
-const SETTINGS = { STORAGE_MAX_BYTES: '10GiB', NOTES_MAX_BYTES: '10GiB', VIEW_REPEAT_SEC: '120' };
+const MIB = 1024 * 1024;
+/** For all uploads, in bytes. The second one is reached. */
+const CEILINGS = { all: [10_240 * MIB, 4 * MIB], split: [10_240 * MIB, 80 * MIB] };
+/** S3 stores take no smaller parts. */
+const PART_BYTES = { all: 65_536, split: 5 * MIB };
+const SETTINGS = {
+  NOTES_MAX_BYTES: '10GiB',
+  REQUESTS_STORAGE_MAX_BYTES: '10GiB',
+  VIEW_REPEAT_SEC: '120',
+  STORAGE_MIN_FREE_BYTES: '0', // what fills the disk is not always seen to come
+  UPLOAD_SESSIONS_MAX: '0',
+  UPLOAD_QUOTA_BYTES: '0',
+};
+/** What succeeds at the least, however busy the machine is. */
+const FEW = 60;
 const WELL_WITHIN_MS = 60_000;
+
+/** Faults that cannot be made here, and why. */
+export const NOT_HERE = [
+  ...(noSmallDisk ? [`no full disks: ${noSmallDisk}`] : []),
+  ...(noShiftedClock ? [`no clocks that are wrong: ${noShiftedClock}`] : []),
+];
 
 /**
  * Clients work while faults come and go; then all is mended, time passes, two sweeps and more go by, and what clients were told is
  * compared with what there is. Throws when the service does not say that it is well again, or what is over is not swept.
  */
-export async function runHistory({ shape, seed, operations, minutes, sabotage }: Plan): Promise<Report> {
+export async function runHistory({ shape, seed, operations, minutes = 0, sabotage }: Plan): Promise<Report> {
   await using stack = new AsyncDisposableStack();
   const [database, redis] = [stack.use(await freshDatabase({ hasTables: true })), stack.use(await freshRedis())];
   const toDatabase = stack.use(await openFaultProxy(database.url));
   const toRedis = stack.use(await openFaultProxy(redis.url));
-  const stores = { DATABASE_URL: toDatabase.url, REDIS_URL: toRedis.url };
-  const running = stack.use(await startShape(shape, { ...SETTINGS, ...stores }));
+  const clocks = stack.use(await freshFolder());
+  const disk = shape === 'all' && !noSmallDisk ? smallDisk(WIDE) : undefined;
+  const ceiling = CEILINGS[shape][seed % 2] ?? 0;
+  const settings = {
+    ...SETTINGS,
+    STORAGE_MAX_BYTES: String(ceiling),
+    UPLOAD_PART_BYTES_MIN: String(PART_BYTES[shape]),
+    DATABASE_URL: toDatabase.url,
+    REDIS_URL: toRedis.url,
+  };
+  let started = 0;
+  const running = stack.use(
+    await startShape(shape, settings, {
+      ...(disk && { openBlobs: () => diskBlobs(disk) }),
+      nextClock: () => (noShiftedClock ? undefined : shiftedClock(clocks.path, String(started++))),
+    }),
+  );
   const ways = {
     PostgreSQL: toDatabase,
     Redis: toRedis,
     ...('proxy' in running.blobs ? { S3: running.blobs.proxy as typeof toRedis } : {}),
   };
+  const site = { databaseUrl: database.url, blobs: running.blobs };
 
-  const clients = new Clients(running.baseUrls, seed);
-  const faults = new Faults({ processes: running.processes, ways }, new Random(seed - 1));
+  const history = new History();
+  const clients = new Clients(running.baseUrls, { seed, partBytes: PART_BYTES[shape], history });
+  const faults = new Faults({ processes: running.processes, ways, disk }, new Random(seed - 1));
+  const watch = watchStored(site);
   const breaking = faults.go();
-  const timer = minutes === undefined ? undefined : setTimeout(() => clients.stop(), minutes * 60_000);
-  await clients.work(operations);
-  clearTimeout(timer);
+  breaking.catch(() => {}); // told when it is waited for
+  const end = Date.now() + minutes * 60_000;
+  const hasFew = () => history.operations.filter(({ outcome }) => outcome === 'succeeded').length < FEW;
+  await clients.work((begun) => (operations === undefined ? Date.now() < end || hasFew() : begun < operations));
   faults.stop();
   await breaking;
+  const mostStored = await watch.end();
 
   for (const process of running.processes) await untilReady(process);
   const isWell = async (url: string) => (await fetch(`${url}/api/health`)).status === 200;
   await untilTrue(async () => (await Promise.all(running.baseUrls.map(isWell))).every(Boolean), WELL_WITHIN_MS);
-  const site = { databaseUrl: database.url, blobs: running.blobs };
   await sleep(1_000); // what was on its way when its client left
   await letTimePass(site);
   await untilTrue(async () => (await leftOver(site)).length === 0, WELL_WITHIN_MS).catch(() => {}); // the check says what
-  const uploads = await idsOf(site, `select id from files.uploads where state = 'available'`);
-  await sabotage?.(site, uploads);
-  const violations = checkHistory(clients.history, await lookAt(site, clients.labels));
-  return { operations: clients.history, faults: faults.counts, violations };
-}
-
-const idsOf = async ({ databaseUrl }: Site, statement: string) =>
-  (await query<{ id: string }>(databaseUrl, statement)).map(({ id }) => id);
-
-/** Leases end, repeated views end, and what waits for another try is tried now, as if hours had passed; nothing else expires. */
-async function letTimePass({ databaseUrl }: Site) {
-  for (const statement of [
-    `update files.uploads set leased_until = now() - interval '1 second' where leased_until is not null`,
-    `update files.uploads set due_at = now() - interval '1 second' where state = 'pending'`,
-    `update files.download_leases set ends_at = now() - interval '1 second', hard_ends_at = now() - interval '1 second'`,
-    `update files.blob_deletions set due_at = now() - interval '1 second'`,
-    `update notes.notes set repeatable_until = now(), due_at = now() where state = 'available' and view_count >= max_views`,
-  ]) {
-    await query(databaseUrl, statement);
-  }
-}
-
-/** What should be over and is not. */
-const leftOver = (site: Site) =>
-  idsOf(
-    site,
-    `select id::text from files.uploads where state = 'pending' or (state = 'available' and download_count >= max_downloads)
-     union all select 'deletion of ' || id from files.blob_deletions
-     union all select 'lease of ' || upload_id from files.download_leases
-     union all select id::text from notes.notes where state = 'available' and view_count >= max_views`,
-  );
-
-async function lookAt(site: Site, labels: Map<string, string>): Promise<Afterwards> {
-  const rows = await query<{ id: string; owner: string; uses: number; content: string | null }>(
-    site.databaseUrl,
-    `select id, encode(owner_hash, 'hex') as owner, download_count as uses, null as content from files.uploads
-     where state = 'available'
-     union all
-     select id, encode(owner_hash, 'hex'), view_count, encrypted_content from notes.notes where state = 'available'`,
-  );
-  const items: Afterwards['items'] = new Map();
-  const labelOf = new Map<string, string>();
-  for (const { id, owner, uses, content } of rows) {
-    const label = labels.get(owner) ?? id;
-    labelOf.set(id, label);
-    const bytes = content ?? (await site.blobs.read(id).catch(() => 'nothing'));
-    items.set(label, { uses, digest: digestOf(bytes) });
-  }
-  const [held] = await query<{ bytes: number }>(
-    site.databaseUrl,
-    'select (select bytes from files.storage) + (select bytes from notes.storage) as bytes',
-  );
-  const names = (await site.blobs.names()).map((name) => name.replace(/\.bin$/, ''));
-  return {
-    items,
-    heldBytes: Number(held?.bytes),
-    blobs: names.map((id) => labelOf.get(id) ?? id),
-    leftOver: await leftOver(site),
-  };
+  await sabotage?.(site, await certainUploads(site, history));
+  const afterwards = await lookAt(site, history);
+  const bytesOverCeiling = mostStored - ceiling;
+  const violations = checkHistory(history.operations, { ...afterwards, bytesOverCeiling });
+  return { operations: history.operations, faults: faults.counts, violations };
 }

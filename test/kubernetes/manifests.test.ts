@@ -85,8 +85,19 @@ describe('the check finds', () => {
       'x',
       /field is not a field/,
     ],
+    [
+      'a mistyped field of a cluster',
+      'Cluster postgres',
+      'spec/postgresql/synchronus',
+      {},
+      /synchronus is not a field/,
+    ],
+    ['a bad way to be synchronous', 'Cluster postgres', 'spec/postgresql/synchronous/method', 'some', /method must be/],
+    ['a mistyped field of a certificate', 'Certificate redis', 'spec/dnsName', [], /dnsName is not a field/],
+    ['a mistyped field of a generator', 'Password mayfly', 'spec/lenght', 4, /lenght is not a field/],
   ])('%s', async (_, object, path, value, problem) => {
-    const manifest = render(join(overlays, 'production-gateway-api')).find((one) => nameOf(one) === object);
+    const all = ['production-gateway-api', 'ha'].flatMap((name) => render(join(overlays, name)));
+    const manifest = all.find((one) => nameOf(one) === object);
     expect(manifest && (await problemsOf(manifest))).toEqual([]);
     const steps = path.split('/');
     const last = steps.pop() ?? '';

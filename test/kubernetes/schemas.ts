@@ -5,9 +5,12 @@ type Model = new (manifest: Manifest) => { validate(): void };
 
 /** Groups that operators bring; the others are Kubernetes' own. */
 const EXTENSIONS: Record<string, string> = {
+  'cert-manager.io': '@kubernetes-models/cert-manager',
   'external-secrets.io': '@kubernetes-models/external-secrets',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+  'generators.external-secrets.io': '@kubernetes-models/external-secrets',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+  'postgresql.cnpg.io': '@kubernetes-models/cloudnative-pg',
 };
 
 async function modelOf({ apiVersion, kind }: Manifest): Promise<Model | undefined> {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { metricNames, NOTICE_SETTINGS, type Sample, scrape, useEverything } from './scrape.ts';
 
 const documented = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
@@ -37,19 +38,14 @@ const LABELS = [
 ];
 
 describe.each(SHAPES)('metrics (%s)', (shape) => {
-  let running: RunningShape;
+  const limits = { TOKEN_FAILURES_MAX: '20', RATE_LIMIT_MAX: '1000' };
+  const running = inSuite(() => startShape(shape, { ...limits, ...NOTICE_SETTINGS }));
   let samples: Sample[];
   beforeAll(async () => {
-    running = await startShape(shape, {
-      TOKEN_FAILURES_MAX: '20',
-      RATE_LIMIT_MAX: '1000',
-      ...NOTICE_SETTINGS,
-    });
-    await useEverything(running, '203.0.113.77');
+    await useEverything(running(), '203.0.113.77');
     await sleep(2_500); // a sweep has removed what has expired
-    samples = await scrape(running);
-  }, 240_000);
-  afterAll(() => running?.[Symbol.asyncDispose]());
+    samples = await scrape(running());
+  });
 
   const total = (name: string, labels: Record<string, string> = {}) =>
     samples
@@ -111,6 +107,6 @@ describe.each(SHAPES)('metrics (%s)', (shape) => {
   });
 
   test('the public port has no metrics', async () => {
-    expect((await fetch(`${running.baseUrl}/metrics`)).status).toBe(404);
+    expect((await fetch(`${running().baseUrl}/metrics`)).status).toBe(404);
   });
 });

@@ -1,30 +1,23 @@
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import { type CollectedSpan, type Collector, spanTree, startCollector } from '@mayfly/testing/collector';
-import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CollectedSpan, spanTree, startCollector } from '@mayfly/testing/collector';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { SHAPES, startShape } from '@mayfly/testing/shapes';
+import { describe, expect, test } from 'vitest';
 
 const SERVER = 2;
 const CLIENT = 3;
 
 describe.each(SHAPES)('traces (%s)', (shape) => {
-  let collector: Collector;
-  let running: RunningShape;
-  beforeAll(async () => {
-    collector = await startCollector();
-    running = await startShape(shape, collector.settings);
-  }, 240_000);
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await collector?.[Symbol.asyncDispose]();
-  });
+  const collector = inSuite(() => startCollector());
+  const running = inSuite(() => startShape(shape, collector().settings));
 
   test('one upload is one trace over all hops, and a sweep is one, too', async () => {
-    const client = new MayflyClient({ baseUrl: running.baseUrl, transport: nodeTransport() });
+    const client = new MayflyClient({ baseUrl: running().baseUrl, transport: nodeTransport() });
     const file = { name: 'a.bin', size: 100_000, stream: () => new Blob([new Uint8Array(100_000)]).stream() };
     await client.uploadFiles([file], { expireSec: 60, maxDownloads: 1 });
 
-    const trace = await collector.trace(isPublicUpload, isWholeUpload);
+    const trace = await collector().trace(isPublicUpload, isWholeUpload);
     console.log(`${shape}\n${spanTree(trace)}`);
     const by = (name: string, service?: string) =>
       trace.find((span) => span.name === name && (!service || span.attributes['mayfly.service'] === service));
@@ -45,7 +38,7 @@ describe.each(SHAPES)('traces (%s)', (shape) => {
     const services = new Set(trace.map(({ service }) => service));
     expect([...services].sort()).toEqual(shape === 'all' ? ['mayfly-all'] : ['mayfly-files', 'mayfly-gateway']);
 
-    const job = await collector.trace(
+    const job = await collector().trace(
       ({ name }) => name === 'job sweep',
       (spans) => spans.some(({ name }) => name === 'notes.endTombstones') && spans.some(isSweep),
     );
@@ -56,15 +49,17 @@ describe.each(SHAPES)('traces (%s)', (shape) => {
   test('what a client says about traces counts for nothing, and lines of the log carry the trace', async () => {
     const forged = '0af7651916cd43dd8448eb211c80319c';
     const headers = { traceparent: `00-${forged}-b7ad6b7169203331-01`, baggage: 'a=b' };
-    await fetch(`${running.baseUrl}/api/config`, { headers });
-    await collector.trace(
+    await fetch(`${running().baseUrl}/api/config`, { headers });
+    await collector().trace(
       ({ name }) => name === 'GET /api/config',
       () => true,
     );
-    expect(collector.spans.map(({ traceId }) => traceId)).not.toContain(forged);
-    const output = running.processes.map((process) => process.output()).join('\n');
+    expect(collector().spans.map(({ traceId }) => traceId)).not.toContain(forged);
+    const output = running()
+      .processes.map((process) => process.output())
+      .join('\n');
     const line = output.split('\n').find((text) => text.includes('"/api/config"'));
-    const traced = collector.spans.map(({ traceId }) => traceId);
+    const traced = collector().spans.map(({ traceId }) => traceId);
     expect(traced).toContain(JSON.parse(line ?? '{}').trace_id);
   });
 });

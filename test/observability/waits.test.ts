@@ -1,26 +1,23 @@
-import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { startShape } from '@mayfly/testing/shapes';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scrape } from './scrape.ts';
 
 // What alerts look at must move with its fault, and only then.
 
 const INTERVAL_SEC = 5;
 
-let running: RunningShape;
-beforeAll(async () => {
-  running = await startShape('all', { CLEANUP_INTERVAL_SEC: String(INTERVAL_SEC) });
-}, 240_000);
-afterAll(() => running?.[Symbol.asyncDispose]());
+const running = inSuite(() => startShape('all', { CLEANUP_INTERVAL_SEC: String(INTERVAL_SEC) }));
 
 const total = async (name: string, labels: Record<string, string>) =>
-  (await scrape(running))
+  (await scrape(running()))
     .filter((sample) => sample.name === name)
     .filter((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value))
     .reduce((sum, { value }) => sum + value, 0);
 
 test('findings that there were none of are 0, so that the first is seen to be one more', async () => {
-  const samples = (await scrape(running)).filter(({ name }) => name === 'mayfly_reconcile_findings_total');
+  const samples = (await scrape(running())).filter(({ name }) => name === 'mayfly_reconcile_findings_total');
   for (const [kind, outcome] of [
     ['lost', 'mended'],
     ['refused', 'refused'],
@@ -43,10 +40,10 @@ test('callers that wait behind a statement are counted, and nobody is while none
     const all = await total('db_client_connection_wait_time_count', labels);
     return all - (await total('db_client_connection_wait_time_bucket', { ...labels, le: '1' }));
   };
-  const ask = () => fetch(`${running.baseUrl}/api/info/00000000-0000-4000-8000-000000000000`);
+  const ask = () => fetch(`${running().baseUrl}/api/info/00000000-0000-4000-8000-000000000000`);
   expect((await ask()).status).toBe(404);
   const before = await slow();
-  const client = new pg.Client(running.databaseUrl);
+  const client = new pg.Client(running().databaseUrl);
   await client.connect();
   await client.query('begin; lock table files.uploads in access exclusive mode');
   const answers = await Promise.all(Array.from({ length: 20 }, ask));

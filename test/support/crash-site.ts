@@ -27,9 +27,7 @@ export async function openCrashSite(kind: BlobKind) {
 
   // The tests' own way to the stores, past the watched ones.
   const logger = pino({ level: 'silent' });
-  const db = undo.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2 }, logger), (open) =>
-    open.destroy(),
-  );
+  const db = undo.use(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 2 }, logger));
   const ownBlobs = undo.use(await openBlobs(loadConfig(blobSettings, blobs.settings), postgresStoreRecord(db), logger));
   const sweepDeps = cleanupDeps(db, ownBlobs, { TOMBSTONE_TTL_SEC: 3600, RECONCILE_GRACE_SEC: 3600 });
 
@@ -81,7 +79,6 @@ export async function openCrashSite(kind: BlobKind) {
   };
 }
 
-export type CrashSite = Awaited<ReturnType<typeof openCrashSite>>;
 export const NOTHING = { blobs: [], pending: [], deletions: [] };
 
 /** A store may still put away what a killed process has sent; hours later it has. */

@@ -1,5 +1,6 @@
+import { inSuite } from '@mayfly/testing/in-suite';
 import { type RunningShape, SHAPES, type Shape, startShape } from '@mayfly/testing/shapes';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Api } from './api.ts';
 import { undocumented } from './documented.ts';
 
@@ -19,15 +20,7 @@ export function describeEachShape(
   settings: Record<string, string> = {},
 ) {
   describe.each(SHAPES)(`${name} (%s)`, (shape) => {
-    let running: RunningShape | undefined;
-    const started = () => {
-      if (!running) throw new Error('the service is started before the tests run, not while they are collected');
-      return running;
-    };
-    beforeAll(async () => {
-      running = await startShape(shape, settings);
-    });
-    afterAll(() => running?.[Symbol.asyncDispose]());
+    const started = inSuite(() => startShape(shape, settings));
     const service: ShapeUnderTest = {
       shape,
       get running() {

@@ -1,6 +1,7 @@
 import { startPostgres } from '@mayfly/local-stores/postgres';
 import { startRedis } from '@mayfly/local-stores/redis';
 import { migrate } from '@mayfly/store/postgres/database';
+import { distribute } from '@mayfly/testing/citus';
 import { freshDatabase } from '@mayfly/testing/stores';
 import { buildWebApp } from '@mayfly/web/build';
 import { startS3 } from './s3.ts';
@@ -45,6 +46,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   const ways = ['', 'processes', 'containers'];
   if (!ways.includes(env.TEST_STORES ?? '')) throw new Error('TEST_STORES must be processes or containers.');
   const start = env.TEST_STORES === 'containers' ? await containers() : PROCESSES;
+  if (env.TEST_CITUS_URL) env.TEST_DATABASE_URL = env.TEST_CITUS_URL;
   const stack = new AsyncDisposableStack();
   const abouts = await Promise.all(
     Object.entries(VARIABLES).map(async ([name, variable]) => {
@@ -58,7 +60,8 @@ export default async function setup(): Promise<() => Promise<void>> {
   );
   // Tests copy it: bringing tables up to date takes a process each time.
   const tables = stack.use(await freshDatabase());
-  await migrate(tables.url);
+  if (env.TEST_CITUS_URL) await distribute(tables.url, migrate);
+  else await migrate(tables.url);
   env.TEST_TABLES = new URL(tables.url).pathname.slice(1);
   env.TEST_WEB_DIR = (await buildWebApp()).folder;
   console.log(`Stores: ${abouts.join('; ')}`);

@@ -1,7 +1,16 @@
-import type { Redis } from '@mayfly/shared/redis';
+import { openRedis, type Redis } from '@mayfly/shared/redis';
+import { inSuite } from '@mayfly/testing/in-suite';
 import type { RunningShape } from '@mayfly/testing/shapes';
+import { pino } from 'pino';
 import { expect } from 'vitest';
 import { call } from './api.ts';
+
+/** A connection to a Redis, for the tests of a suite. */
+export function redisOfSuite(url: () => string): () => Redis {
+  const open = () => openRedis({ REDIS_URL: url(), REDIS_TIMEOUT_MS: 5_000 }, 'queue', pino({ level: 'silent' }));
+  const connection = inSuite(async () => open());
+  return () => connection().redis;
+}
 
 /** Whether the gateways of a service limit together, through this Redis. */
 export function sharedLimits(running: () => RunningShape, redis: () => Redis) {

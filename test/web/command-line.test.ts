@@ -1,8 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { SHAPES } from '@mayfly/testing/shapes';
 import { freshFolder } from '@mayfly/testing/stores';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCli } from '../support/mayfly-cli.ts';
 import { noPicker } from './browser.ts';
 import { describeWeb } from './describe-web.ts';
@@ -10,15 +11,11 @@ import { sendFiles, sendNote } from './sending.ts';
 
 /** Both sides speak the contract, which is tested on every shape. */
 describeWeb('a page and the command line', { shapes: SHAPES.slice(0, 1) }, (web) => {
-  let folder: Awaited<ReturnType<typeof freshFolder>>;
-  beforeAll(async () => {
-    folder = await freshFolder();
-  });
-  afterAll(() => folder?.[Symbol.asyncDispose]());
+  const folder = inSuite(() => freshFolder());
 
   /** What the command prints; it must succeed. */
   async function mayfly(args: string[], env: Record<string, string> = {}): Promise<string> {
-    const result = await runCli(args, { cwd: folder.path, env: { MAYFLY_SERVER: web.baseUrl, ...env } });
+    const result = await runCli(args, { cwd: folder().path, env: { MAYFLY_SERVER: web.baseUrl, ...env } });
     expect([result.code, result.code === 0 ? '' : result.err]).toEqual([0, '']);
     return result.out.trim();
   }
@@ -28,14 +25,14 @@ describeWeb('a page and the command line', { shapes: SHAPES.slice(0, 1) }, (web)
     const files = ['one', 'two'].map((name) => ({ name: `${name}.txt`, buffer: Buffer.from(`${name}, from a page`) }));
     const link = await sendFiles(watched.page, web.baseUrl, files, { password: 'Grüße 1' });
     await mayfly(['get', link, '-o', 'from-page'], { MAYFLY_PASSWORD: 'Grüße 1' });
-    expect((await readdir(join(folder.path, 'from-page'))).toSorted()).toEqual(['one.txt', 'two.txt']);
-    expect(await readFile(join(folder.path, 'from-page/two.txt'), 'utf8')).toBe('two, from a page');
+    expect((await readdir(join(folder().path, 'from-page'))).toSorted()).toEqual(['one.txt', 'two.txt']);
+    expect(await readFile(join(folder().path, 'from-page/two.txt'), 'utf8')).toBe('two, from a page');
     const note = await sendNote(watched.page, web.baseUrl, 'a note from a page', {});
     expect(await mayfly(['get', note])).toBe('a note from a page');
   });
 
   test('the command sends, the page receives: a file, and a note', async () => {
-    await writeFile(join(folder.path, 'report.txt'), 'from the command line');
+    await writeFile(join(folder().path, 'report.txt'), 'from the command line');
     const link = await mayfly(['send', 'report.txt']);
     await using watched = await web.open({}, noPicker);
     const { page } = watched;

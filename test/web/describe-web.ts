@@ -1,8 +1,9 @@
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { type RunningShape, type Shape, startShape } from '@mayfly/testing/shapes';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe } from 'vitest';
 import { CHROMIUM, openPage, type Prepare, startBrowser, type Watched } from './browser.ts';
 
 export type Web = {
@@ -24,35 +25,21 @@ export function describeWeb(
   tests: (web: Web) => void,
 ) {
   describe.skipIf(!CHROMIUM).each(shapes)(`${name} (%s; needs Chromium, else skipped)`, (shape) => {
-    let running: RunningShape | undefined;
-    let browser: Promise<Browser> | undefined;
-    const started = () => {
-      if (!running) throw new Error('the service is started before the tests run, not while they are collected');
-      return running;
-    };
-    beforeAll(async () => {
+    const started = inSuite(() => {
       const { TEST_WEB_DIR } = process.env;
       if (!TEST_WEB_DIR) throw new Error('TEST_WEB_DIR is not set: npm test and vitest build the web app');
-      running = await startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...settings });
+      return startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...settings });
     });
-    afterAll(async () => {
-      await (await browser)?.close();
-      await running?.[Symbol.asyncDispose]();
-    });
+    const browser = inSuite(startBrowser);
     const open: Web['open'] = async (...options) => {
-      browser ??= startBrowser();
-      return openPage(await browser, ...options);
+      return openPage(browser(), ...options);
     };
     tests({
       shape,
       open,
       sharePage(...options) {
-        let watched: Watched;
-        beforeAll(async () => {
-          watched = await open(...options);
-        });
-        afterAll(() => watched?.[Symbol.asyncDispose]());
-        return () => watched.page;
+        const watched = inSuite(() => open(...options));
+        return () => watched().page;
       },
       get running() {
         return started();

@@ -27,7 +27,7 @@ const idOf = (link: string) => new URL(link).pathname.split('/').at(-1) ?? '';
 
 describeWeb(
   'asking for files',
-  { shapes: ['all', 'split'], settings: { REQUEST_EXPIRE_OPTIONS_SEC: '10,3600,86400,604800' } },
+  { shapes: ['all'], settings: { REQUEST_EXPIRE_OPTIONS_SEC: '10,3600,86400,604800' } },
   (web) => {
     const ask = (page: Page, title: string, choices = {}) => askForFiles(page, web.baseUrl, title, choices);
 

@@ -18,7 +18,7 @@ const field = (page: Page) => page.getByLabel('Key for sending');
 const creating = (requests: string[]) =>
   requests.filter((text) => /^POST \S+\/api\/(upload|parts|note|request)\s/.test(text));
 
-describeWeb('a page where sending takes a key', { shapes: ['all', 'split'], settings }, (web) => {
+describeWeb('a page where sending takes a key', { shapes: ['all'], settings }, (web) => {
   test('says so before anything is chosen, and sends nothing without one', async () => {
     await using watched = await web.open();
     const { page, requests } = watched;

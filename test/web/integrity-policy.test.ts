@@ -51,7 +51,7 @@ describeWeb(
       await page.locator('footer select').selectOption('de');
       await page.locator('html[lang=de]').waitFor();
       await page.goto(`${web.baseUrl}/uploads`);
-      await page.getByText('a.txt').waitFor();
+      await page.getByText('a.txt').waitFor({ state: 'attached' }); // among what is over, which may be folded
     });
 
     test('load no script without one, from wherever', async () => {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import { openTamperingProxy, type TamperingProxy } from '@mayfly/testing/tampering-proxy';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeEach } from 'vitest';
 import type { Web } from './describe-web.ts';
 import { click } from './saving-ways.ts';
 
@@ -15,37 +16,33 @@ const HALTED_BYTES_PER_SEC = 1_000;
 
 /** Files that are large enough to be interrupted on their way to a browser, and a proxy that does it. */
 export function interruptibleDownloads(web: Web) {
-  let proxy: TamperingProxy;
-  beforeAll(async () => {
-    proxy = await openTamperingProxy(web.baseUrl);
-  });
-  afterAll(() => proxy?.[Symbol.asyncDispose]());
+  const proxy = inSuite(() => openTamperingProxy(web.baseUrl));
   const unlimited = () => {
-    proxy.mend();
-    proxy.tampering = { kind: 'none' };
-    proxy.downloadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy().mend();
+    proxy().tampering = { kind: 'none' };
+    proxy().downloadBytesPerSec = Number.POSITIVE_INFINITY;
   };
   beforeEach(unlimited);
 
   return {
     content: CONTENT,
     get proxy() {
-      return proxy;
+      return proxy();
     },
     unlimited,
 
     /** A link to it, through the proxy. */
     async send({ maxDownloads = 3, files = [new File([CONTENT], 'large.bin')], ...options }: Sending = {}) {
-      const client = new MayflyClient({ baseUrl: proxy.url, transport: nodeTransport() });
+      const client = new MayflyClient({ baseUrl: proxy().url, transport: nodeTransport() });
       return (await client.uploadFiles(files, { expireSec: 3600, maxDownloads, ...options })).link;
     },
 
     /** Clicks, and waits until more than that much of it has come. What remains does not come. */
     async begin(page: Page, { share = 0.3, button = 'Download' } = {}) {
-      proxy.downloadBytesPerSec = SLOW_BYTES_PER_SEC;
+      proxy().downloadBytesPerSec = SLOW_BYTES_PER_SEC;
       await click(page, button);
       await page.waitForFunction((least) => (document.querySelector('progress')?.value ?? 0) > least, share);
-      proxy.downloadBytesPerSec = HALTED_BYTES_PER_SEC;
+      proxy().downloadBytesPerSec = HALTED_BYTES_PER_SEC;
     },
 
     /** How often a link was used; undefined when it cannot be used any more. */

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { freshFolder } from '@mayfly/testing/stores';
-import { openTamperingProxy, type TamperingProxy } from '@mayfly/testing/tampering-proxy';
+import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { Prepare } from './browser.ts';
 import type { Web } from './describe-web.ts';
 import { shownLink } from './sending.ts';
@@ -40,25 +41,16 @@ export const inWorker =
 
 /** A file that is large enough to be interrupted on its way to the service, and a proxy that does it. */
 export function interruptible(web: Web) {
-  let proxy: TamperingProxy;
-  let folder: Awaited<ReturnType<typeof freshFolder>>;
-  let path: string;
-  beforeAll(async () => {
-    proxy = await openTamperingProxy(web.baseUrl);
-    folder = await freshFolder();
-    path = join(folder.path, 'large.bin');
-    await writeFile(path, CONTENT);
-  });
-  afterAll(async () => {
-    await proxy?.[Symbol.asyncDispose]();
-    await folder?.[Symbol.asyncDispose]();
-  });
+  const proxy = inSuite(() => openTamperingProxy(web.baseUrl));
+  const folder = inSuite(freshFolder);
+  const path = () => join(folder().path, 'large.bin');
+  beforeAll(() => writeFile(path(), CONTENT));
   const unlimited = () => {
-    proxy.uploadBytesPerSec = Number.POSITIVE_INFINITY;
+    proxy().uploadBytesPerSec = Number.POSITIVE_INFINITY;
   };
 
   const slowly = () => {
-    proxy.uploadBytesPerSec = SLOW_BYTES_PER_SEC;
+    proxy().uploadBytesPerSec = SLOW_BYTES_PER_SEC;
   };
 
   /** Has a page send what was chosen, slowly. */
@@ -72,11 +64,11 @@ export function interruptible(web: Web) {
     /** How many parts it is sent in by a page that makes them short. */
     parts: PARTS,
     get proxy() {
-      return proxy;
+      return proxy();
     },
     /** Where the file is. */
     get path() {
-      return path;
+      return path();
     },
     unlimited,
     slowly,
@@ -84,21 +76,21 @@ export function interruptible(web: Web) {
 
     /** The service cannot be reached until the proxy is mended; then everything is fast. */
     cut() {
-      proxy.cut();
+      proxy().cut();
       unlimited();
     },
 
     async choose(page: Page) {
       unlimited();
-      await page.goto(proxy.url);
-      await page.setInputFiles('[data-pick=files]', path);
+      await page.goto(proxy().url);
+      await page.setInputFiles('[data-pick=files]', path());
     },
 
     /** The same in parts, until more than that much of it is stored. What remains would take minutes. */
     async beginParts(page: Page, { share = 0.1 } = {}) {
       await beginSlowly(page);
       await page.waitForFunction((least) => (document.querySelector('progress')?.value ?? 0) > least, share);
-      proxy.uploadBytesPerSec = 2_000;
+      proxy().uploadBytesPerSec = 2_000;
     },
 
     /** The page shows a link, and what is behind it is the file, of which nobody has had a download yet. */

@@ -45,6 +45,30 @@ describeWeb('languages', { shapes: ['all'] }, (web) => {
     await page.locator(`html[lang=${tag}][dir=${dir}]`).waitFor();
   });
 
+  test.each([
+    { locale: 'zh-TW', lang: 'zh-Hant', says: '傳送檔案或便條', offline: '沒有連線' },
+    { locale: 'zh-HK', lang: 'zh-Hant', says: '傳送檔案或便條', offline: '沒有連線' },
+    { locale: 'zh-CN', lang: 'zh', says: '发送文件或便笺', offline: '没有连接' },
+  ])(
+    'Chinese of $locale is written as it is there, also without the service',
+    async ({ locale, lang, says, offline }) => {
+      await using watched = await web.open({ locale });
+      const { page, context } = watched;
+      await page.goto(`${web.baseUrl}/uploads`);
+      await page.locator(`html[lang=${lang}]`).waitFor();
+      await page.getByRole('link', { name: says, exact: true }).waitFor();
+      await page.evaluate(async () => {
+        await navigator.serviceWorker.ready;
+      });
+      await context.setOffline(true);
+      await page.goto(`${web.baseUrl}/uploads`);
+      await page.getByRole('heading', { name: offline }).waitFor();
+      expect(await page.locator('html').getAttribute('lang')).toBe(lang);
+      await context.setOffline(false);
+      await page.locator(`html[lang=${lang}] footer`).waitFor();
+    },
+  );
+
   test('numbers of files have the plural forms of Polish, and a recipient reads Arabic from the right', async () => {
     const stay = { expireSec: 3600, maxDownloads: 3 };
     const page = shared();

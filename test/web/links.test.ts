@@ -75,8 +75,8 @@ describeWeb('links that open nothing', { shapes: ['all'], settings: SETTINGS }, 
     },
     {
       what: 'an upload with the key of another',
-      problem: 'tampered',
-      sentence: /the key does not fit/,
+      problem: 'wrong-token',
+      sentence: /The key is wrong.*after the # is not the right one/,
       make: async () => otherKey((await web.client.uploadFiles(file(), stay)).link),
     },
     {
@@ -137,6 +137,16 @@ describeWeb('links that open nothing', { shapes: ['all'], settings: SETTINGS }, 
     await page.getByRole('button', { name: 'Read the note' }).click();
     await page.locator('[data-problem=wrong-token]').waitFor();
     expect((await web.client.getUsage(created)).usedCount).toBe(0);
+  });
+
+  test('where nobody can say whether the key is wrong or the upload was changed, both are named', async () => {
+    const { link } = await web.client.uploadFiles(file(), stay);
+    await using watched = await web.open();
+    await watched.page.route('**/api/lease/*', (route) => route.fulfill({ status: 404, json: { error: 'Not Found' } }));
+    await watched.page.goto(otherKey(link));
+    const found = watched.page.locator('[data-problem=key-or-tampered]');
+    await found.waitFor();
+    expect(await found.textContent()).toMatch(/The key does not fit, or the upload was changed/);
   });
 
   test('too many wrong passwords lock this visitor out for a while, and nothing is used up', async () => {

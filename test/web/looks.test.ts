@@ -155,6 +155,13 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de');
   });
 
+  test('signing in where nobody has to', async () => {
+    const page = shared();
+    await page.goto(`${web.baseUrl}/signin`);
+    await page.locator('[data-problem=missing-page]').waitFor();
+    await check(page, 'no-signin');
+  });
+
   test('an address that leads nowhere', async () => {
     const page = shared();
     const answer = await page.goto(`${web.baseUrl}/nonsense`);

@@ -21,8 +21,8 @@ type Violation = { id: string; nodes: { html: string; failureSummary?: string }[
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
 /**
- * Violations of accessibility rules on a page as it stands, in light and dark, wide and narrow; and what is too wide, also
- * from right to left.
+ * Violations of accessibility rules on a page as it stands, in light and dark, wide and narrow; what is too wide, also
+ * from right to left; and buttons that nobody takes for one.
  */
 export async function problemsOfLooks(page: Page, name: string): Promise<string[]> {
   const found: string[] = [];
@@ -42,6 +42,8 @@ export async function problemsOfLooks(page: Page, name: string): Promise<string[
     found.push(...problems.map((problem) => `${name} (${scheme}, ${width}): ${problem}`));
     found.push(...(await tooWide(page, `${name}-${scheme}-${width}`)));
   }
+  const bare = await page.locator('.button:not(.main, .plain)').allInnerTexts();
+  found.push(...bare.map((text) => `${name}: "${text}" is a button and does not look like one`));
   const dir = await page.evaluate(() => document.documentElement.dir);
   await page.evaluate(() => Object.assign(document.documentElement, { dir: 'rtl' }));
   found.push(...(await tooWide(page, `${name}-right-to-left-phone`)));

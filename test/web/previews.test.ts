@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { serve } from '@mayfly/testing/listen';
-import { openTamperingProxy, type TamperingProxy } from '@mayfly/testing/tampering-proxy';
+import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { noPicker } from './browser.ts';
 import { describeWeb } from './describe-web.ts';
 import { problemsOfLooks } from './looks.ts';
@@ -50,17 +51,12 @@ async function saveBy(button: Locator): Promise<Buffer> {
 const save = (page: Page, name: string) => saveBy(button(page, name));
 
 describeWeb('files of an upload, previewed and saved one by one', { shapes: ['all'] }, (web) => {
-  let proxy: TamperingProxy;
-  let client: MayflyClient;
-  beforeAll(async () => {
-    proxy = await openTamperingProxy(web.baseUrl);
-    client = new MayflyClient({ baseUrl: proxy.url, transport: nodeTransport() });
-  });
-  afterAll(() => proxy?.[Symbol.asyncDispose]());
+  const proxy = inSuite(() => openTamperingProxy(web.baseUrl));
+  const client = () => new MayflyClient({ baseUrl: proxy().url, transport: nodeTransport() });
 
   function send(files: Sent[], maxDownloads = 5) {
     const sources = files.map(({ name, type = '', content }) => new File([content], name, { type }));
-    return client.uploadFiles(sources, { expireSec: 3600, maxDownloads });
+    return client().uploadFiles(sources, { expireSec: 3600, maxDownloads });
   }
 
   const open = () =>
@@ -82,11 +78,11 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     await page.goto(created.link);
     await page.getByText('The first file that you preview or save by itself uses one download.').waitFor();
     await page.getByText('included for 1 hour').waitFor();
-    const before = proxy.downloadedBytes;
+    const before = proxy().downloadedBytes;
     expect((await save(page, 'Save wanted.bin')).equals(wanted)).toBe(true);
     await page.getByText('“wanted.bin” has been saved and verified.').waitFor();
-    expect(proxy.downloadedBytes - before).toBeLessThan(wanted.length + 256 * KIB);
-    expect((await client.getUsage(created)).usedCount).toBe(1);
+    expect(proxy().downloadedBytes - before).toBeLessThan(wanted.length + 256 * KIB);
+    expect((await client().getUsage(created)).usedCount).toBe(1);
     await page.getByText('4 of 5').waitFor();
   });
 
@@ -126,11 +122,11 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     expect((await save(page, 'Save list.txt')).toString()).toBe('sun\nsea\nGrüße');
     await page.getByText('“list.txt” has been saved').waitFor();
     await page.getByText('4 of 5').waitFor();
-    expect((await client.getUsage(created)).usedCount).toBe(1);
+    expect((await client().getUsage(created)).usedCount).toBe(1);
     // All of it, too, is included.
     const whole = await save(page, 'Download');
     expect(whole.includes(sound)).toBe(true);
-    expect((await client.getUsage(created)).usedCount).toBe(1);
+    expect((await client().getUsage(created)).usedCount).toBe(1);
   });
 
   test('the last download is enough for all of it, while others find nothing left', async () => {
@@ -143,15 +139,15 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     await page.waitForFunction(() => (document.querySelector('video')?.videoWidth ?? 0) === 320);
     expect(await problemsOfLooks(page, 'preview-video')).toEqual([]);
     // What is there need not travel again.
-    const before = proxy.downloadedBytes;
+    const before = proxy().downloadedBytes;
     expect(
       (await saveBy(page.locator('dialog').getByRole('button', { name: 'Save', exact: true }))).equals(await film()),
     ).toBe(true);
     await page.getByText('Downloaded and verified').waitFor();
-    expect(proxy.downloadedBytes).toBe(before);
+    expect(proxy().downloadedBytes).toBe(before);
     await closePreview(page);
     await page.getByText('0 of 1').waitFor();
-    await expect(client.getInfo(created.link)).rejects.toMatchObject({ code: 'used-up' });
+    await expect(client().getInfo(created.link)).rejects.toMatchObject({ code: 'used-up' });
     expect((await save(page, 'Download')).equals(await film())).toBe(true);
   });
 
@@ -220,7 +216,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     expect(asked).toEqual([]);
     const hosts = new Set(requests.map((request) => new URL(request.split(/\s/)[1] ?? '').host));
     hosts.delete(''); // of blobs
-    expect([...hosts]).toEqual([new URL(proxy.url).host]);
+    expect([...hosts]).toEqual([new URL(proxy().url).host]);
   });
 
   test('of a long text the first part is shown, and of a picture no more than a screen can need', async () => {
@@ -280,19 +276,19 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     const { page } = watched;
     await page.goto(created.link);
     expect((await save(page, 'Save a.txt')).toString()).toBe('first');
-    proxy.cut();
+    proxy().cut();
     try {
       const saved = save(page, 'Save wanted.bin');
       await page.getByText('Connection lost.').waitFor();
       expect(await problemsOfLooks(page, 'previews-trouble')).toEqual([]);
-      proxy.mend();
+      proxy().mend();
       await page.evaluate(() => dispatchEvent(new Event('online'))); // as a browser says it
       expect((await saved).equals(wanted)).toBe(true);
     } finally {
-      proxy.mend();
+      proxy().mend();
     }
     await page.getByText('“wanted.bin” has been saved').waitFor();
-    expect((await client.getUsage(created)).usedCount).toBe(1);
+    expect((await client().getUsage(created)).usedCount).toBe(1);
   });
 
   test('in German', async () => {
@@ -320,7 +316,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     await using watched = await open();
     const { page } = watched;
     await page.goto(link);
-    proxy.tampering = { kind: 'flip', at: 60 };
+    proxy().tampering = { kind: 'flip', at: 60 };
     try {
       await button(page, 'Preview a.txt').click();
       await page.locator('dialog [data-problem=tampered]').waitFor();
@@ -330,7 +326,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       await page.locator('[data-problem=tampered]').waitFor();
       expect(await page.getByText('has been saved').count()).toBe(0);
     } finally {
-      proxy.tampering = { kind: 'none' };
+      proxy().tampering = { kind: 'none' };
     }
   });
 });

@@ -1,7 +1,8 @@
 import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
-import { openTamperingProxy, type TamperingProxy } from '@mayfly/testing/tampering-proxy';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { openTamperingProxy } from '@mayfly/testing/tampering-proxy';
+import { describe, expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
 import { click, IN_MEMORY, PICKED, readPicked, SAVED_WAYS, STORAGE } from './saving-ways.ts';
 
@@ -9,24 +10,19 @@ const CONTENT = Buffer.from(Uint8Array.from({ length: 3_000_000 }, (_, index) =>
 
 // Downloads that cannot be continued; those that can are in continuing.test.ts.
 describeWeb('saving a download', { shapes: ['all'], settings: { DOWNLOAD_LEASE_SEC: '0' } }, (web) => {
-  let proxy: TamperingProxy;
-  let client: MayflyClient;
-  beforeAll(async () => {
-    proxy = await openTamperingProxy(web.baseUrl);
-    client = new MayflyClient({ baseUrl: proxy.url, transport: nodeTransport() });
-  });
-  afterAll(() => proxy?.[Symbol.asyncDispose]());
+  const proxy = inSuite(() => openTamperingProxy(web.baseUrl));
+  const client = () => new MayflyClient({ baseUrl: proxy().url, transport: nodeTransport() });
 
   async function upload(): Promise<string> {
     const options = { expireSec: 3600, maxDownloads: 10 };
-    return (await client.uploadFiles([new File([CONTENT], 'data.bin')], options)).link;
+    return (await client().uploadFiles([new File([CONTENT], 'data.bin')], options)).link;
   }
 
   describe.each(SAVED_WAYS)('as $name', ({ prepare, save }) => {
     const shared = web.sharePage({}, prepare);
 
     test('what was sent arrives', async () => {
-      proxy.tampering = { kind: 'none' };
+      proxy().tampering = { kind: 'none' };
       const page = shared();
       await page.goto(await upload());
       expect((await save(page, () => click(page)))?.equals(CONTENT)).toBe(true);
@@ -44,19 +40,19 @@ describeWeb('saving a download', { shapes: ['all'], settings: { DOWNLOAD_LEASE_S
     ] as const)('a payload that was $what is an error and never a file', async ({ problem, tampering }) => {
       const page = shared();
       const link = await upload();
-      const { size } = await client.getInfo(link);
-      proxy.tampering = tampering.kind === 'flip' && tampering.at < 0 ? { kind: 'flip', at: size - 1 } : tampering;
+      const { size } = await client().getInfo(link);
+      proxy().tampering = tampering.kind === 'flip' && tampering.at < 0 ? { kind: 'flip', at: size - 1 } : tampering;
       await page.goto(link);
       expect(await save(page, () => click(page))).toBeUndefined();
       await page.locator(`[data-problem=${problem}]`).waitFor();
       // It can be tried again, and then it is whole.
-      proxy.tampering = { kind: 'none' };
+      proxy().tampering = { kind: 'none' };
       expect((await save(page, () => click(page)))?.equals(CONTENT)).toBe(true);
     });
   });
 
   test('a browser without storage of its own keeps the file in memory, and says what it needs', async () => {
-    proxy.tampering = { kind: 'none' };
+    proxy().tampering = { kind: 'none' };
     await using watched = await web.open({}, IN_MEMORY.prepare);
     const { page } = watched;
     await page.goto(await upload());
@@ -65,18 +61,18 @@ describeWeb('saving a download', { shapes: ['all'], settings: { DOWNLOAD_LEASE_S
   });
 
   test('a browser whose storage is full says so, and hands out nothing', async () => {
-    proxy.tampering = { kind: 'none' };
+    proxy().tampering = { kind: 'none' };
     await using watched = await web.open({}, STORAGE.prepare);
     const { page, context } = watched;
     const session = await context.newCDPSession(page);
     await page.goto(await upload());
-    await session.send('Storage.overrideQuotaForOrigin', { origin: proxy.url, quotaSize: 1_500_000 });
+    await session.send('Storage.overrideQuotaForOrigin', { origin: proxy().url, quotaSize: 1_500_000 });
     expect(await STORAGE.save(page, () => click(page))).toBeUndefined();
     await page.locator('[data-problem=no-room]').waitFor();
   });
 
   test('a stopped download leaves no file', async () => {
-    proxy.tampering = { kind: 'none' };
+    proxy().tampering = { kind: 'none' };
     await using watched = await web.open({}, PICKED.prepare);
     const { page } = watched;
     const link = await upload();

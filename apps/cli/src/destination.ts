@@ -51,7 +51,7 @@ export async function asFile({ folder, file }: Required<Place>): Promise<Destina
   await makeFolder(folder);
   const there = await statOf(file);
   if (there && !there.isFile()) {
-    throw new CliError('usage', `${file} is no file that could be replaced; -o - writes to stdout`);
+    throw new CliError('usage', `${file} is not a file that can be replaced; -o - writes to stdout`);
   }
   return { folder, paths: [file], existing: (await exists(file)) ? [file] : [] };
 }

@@ -37,6 +37,7 @@ const EXIT_CODES: Record<ErrorCode | LocalCode, number> = {
   unavailable: 9,
   unconfirmed: 9,
   tampered: 10,
+  'key-or-tampered': 10,
   'not-finished': 11,
   exists: 12,
   'wrong-token': 13,

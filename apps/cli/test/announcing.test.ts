@@ -1,13 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MayflyError } from '@mayfly/client';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { CONTENT, openDesk } from './person.ts';
+import { describe, expect, test } from 'vitest';
+import { CONTENT, shareDesk } from './person.ts';
 
-const desk = await openDesk();
+const desk = await shareDesk();
 const { file } = desk;
-beforeEach(desk.reset);
-afterAll(() => desk[Symbol.asyncDispose]());
 
 describe('mayfly send --announce', () => {
   test('prints the link once, before any byte is sent, and says at the end that it is complete', async () => {

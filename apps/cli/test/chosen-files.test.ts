@@ -76,7 +76,7 @@ describe('-o', () => {
     expect((await chooseDestination(file ?? '', one)).existing).toEqual([file]);
     expect((await chooseDestination(dangling ?? '', one)).existing).toEqual([dangling]);
     await expect(chooseDestination(device ?? '', one)).rejects.toThrow(
-      'is no file that could be replaced; -o - writes',
+      'is not a file that can be replaced; -o - writes',
     );
     await expect(chooseDestination(`${file}/below`, one)).rejects.toThrow('is not a folder that can be written to');
   });

@@ -1,12 +1,10 @@
 import { appendFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { CONTENT, openDesk } from './person.ts';
+import { describe, expect, test } from 'vitest';
+import { CONTENT, shareDesk } from './person.ts';
 
-const desk = await openDesk();
+const desk = await shareDesk();
 const { file } = desk;
-beforeEach(desk.reset);
-afterAll(() => desk[Symbol.asyncDispose]());
 
 const kept = async () => (await desk.unfinished.list()).map(({ id }) => id);
 

@@ -2,24 +2,21 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { freshFolder } from '@mayfly/testing/stores';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { jsonLine } from '../src/json-line.ts';
 
 // With --json whatever comes of a command is JSON. What it says when it has worked is in test/end-to-end.
 
-let folder: Awaited<ReturnType<typeof freshFolder>>;
-beforeAll(async () => {
-  folder = await freshFolder();
-  await writeFile(join(folder.path, 'config.json'), '{"sever":"https://mayfly.example"}');
-});
-afterAll(() => folder[Symbol.asyncDispose]());
+const folder = inSuite(freshFolder);
+beforeAll(() => writeFile(join(folder().path, 'config.json'), '{"sever":"https://mayfly.example"}'));
 
 async function mayfly(args: string[], env: Record<string, string> = {}) {
-  const home = { HOME: folder.path, PATH: process.env.PATH };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const command = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts'), ...args], {
-    env: { ...home, ...env },
-    cwd: folder.path,
+    env: { HOME: folder().path, PATH, NODE_COMPILE_CACHE, ...env },
+    cwd: folder().path,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const code = new Promise((resolve) => command.once('close', resolve));
@@ -42,7 +39,7 @@ test.each([
 });
 
 test('a config file that is wrong is said in JSON as well', async () => {
-  const { code, err } = await mayfly(['list', '--json'], { MAYFLY_CONFIG: join(folder.path, 'config.json') });
+  const { code, err } = await mayfly(['list', '--json'], { MAYFLY_CONFIG: join(folder().path, 'config.json') });
   expect([code, JSON.parse(err)]).toEqual([
     2,
     { error: { code: 'usage', message: expect.stringContaining('unknown setting: sever') } },

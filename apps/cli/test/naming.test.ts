@@ -1,11 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { CONTENT, openDesk } from './person.ts';
+import { expect, test } from 'vitest';
+import { CONTENT, shareDesk } from './person.ts';
 
-const desk = await openDesk();
-beforeEach(desk.reset);
-afterAll(() => desk[Symbol.asyncDispose]());
+const desk = await shareDesk();
 
 async function namesOf(out: string): Promise<string[]> {
   const info = await desk.run(['info', desk.here(out), '--json']);

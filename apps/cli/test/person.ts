@@ -6,6 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { FakePartsService } from '@mayfly/testing/fake-parts-service';
 import { freshFolder } from '@mayfly/testing/stores';
 import { CommanderError } from 'commander';
+import { afterAll, beforeEach } from 'vitest';
 import { describeFailure, exitCode, USAGE } from '../src/exit-codes.ts';
 import { keptRequests } from '../src/own-request.ts';
 import { ownedItems } from '../src/owned.ts';
@@ -126,4 +127,12 @@ export async function openDesk() {
   const dispose = () => stack.disposeAsync();
   const parts = { service, folder, baseUrl, unfinished, run, stopped, here, received, sentParts, reset, file };
   return { ...parts, [Symbol.asyncDispose]: dispose };
+}
+
+/** One for all tests of a file, as it was at first before each. */
+export async function shareDesk() {
+  const desk = await openDesk();
+  beforeEach(desk.reset);
+  afterAll(() => desk[Symbol.asyncDispose]());
+  return desk;
 }

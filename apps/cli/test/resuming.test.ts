@@ -5,15 +5,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { CONTENT, openDesk } from './person.ts';
+import { expect, test } from 'vitest';
+import { CONTENT, shareDesk } from './person.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-const desk = await openDesk();
+const desk = await shareDesk();
 const { file } = desk;
-beforeEach(desk.reset);
-afterAll(() => desk[Symbol.asyncDispose]());
 
 /** The command line as a process of its own, with the same data folder. */
 function start(...args: string[]) {
@@ -59,7 +57,7 @@ test('an upload that Ctrl-C stopped is resumed: what it takes is kept in a file 
   expect(CONTENT.equals(await desk.received(resumed.out))).toBe(true);
   expect(await kept()).toEqual([]);
   expect(await readdir(join(desk.folder, 'mayfly/owned'))).toContain(`${id}.json`);
-  expect(await desk.run(['resume'])).toMatchObject({ code: 2, err: 'Nothing is unfinished\n' });
+  expect(await desk.run(['resume'])).toMatchObject({ code: 2, err: 'There is no unfinished upload\n' });
 });
 
 test('an upload that was killed is resumed by its id; with several, they are listed', async () => {

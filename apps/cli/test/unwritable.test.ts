@@ -1,14 +1,12 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ownedItems } from '../src/owned.ts';
-import { openDesk } from './person.ts';
+import { shareDesk } from './person.ts';
 
 // What cannot be written to is told before anything is downloaded.
 
-const desk = await openDesk();
-beforeEach(desk.reset);
-afterAll(() => desk[Symbol.asyncDispose]());
+const desk = await shareDesk();
 
 describe.skipIf(process.platform !== 'linux')('where nothing can be made (Linux only)', () => {
   test.each([

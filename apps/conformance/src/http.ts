@@ -25,18 +25,30 @@ const ANSWER_BYTES = 16 * 1024 * 1024;
 const WAIT_SEC = 120;
 
 /** Sends a request on a connection of its own. Who is told to wait (429) waits; what takes too long is skipped. */
-export async function send(base: URL, method: string, path: string, outgoing: Outgoing = {}): Promise<Answer> {
+export async function send(
+  base: URL,
+  method: string,
+  path: string,
+  outgoing: Outgoing = {},
+  mostSec = WAIT_SEC,
+): Promise<Answer> {
   for (let waited = 0; ; ) {
     const answer = await sendOnce(base, method, path, outgoing);
     if (answer.status !== 429) return answer;
     const seconds = Math.max(1, Number(answer.headers['retry-after']) || 1);
     waited += seconds;
-    if (waited > WAIT_SEC) skip(`the server limits its clients (429), and asks to wait ${seconds} s`);
+    if (waited > mostSec) skip(`the server limits its clients (429), and asks to wait ${seconds} s`);
     await sleep(seconds * 1000);
   }
 }
 
-function sendOnce(base: URL, method: string, path: string, { withholdsBody, ...rest }: Outgoing): Promise<Answer> {
+/** The same without waiting: whatever the answer is, it is what a case wants to see. */
+export function sendOnce(
+  base: URL,
+  method: string,
+  path: string,
+  { withholdsBody, ...rest }: Outgoing = {},
+): Promise<Answer> {
   const headers: Record<string, string> = { 'User-Agent': 'mayfly-conformance', ...rest.headers };
   if ('json' in rest) headers['Content-Type'] ??= 'application/json';
   const body = 'json' in rest ? JSON.stringify(rest.json) : rest.body;
@@ -68,21 +80,30 @@ function sendOnce(base: URL, method: string, path: string, { withholdsBody, ...r
   });
 }
 
-/** Sends bytes as they are, and gives what comes until the server closes or says no more: for what no HTTP client sends. */
-export async function sendRaw(base: URL, text: string, { endsThere = false } = {}) {
-  const { status, json } = await exchange(base, text, endsThere);
-  if (status === 429) skip('the server limits its clients (429)');
-  return { status, json };
+/**
+ * Sends bytes as they are, and gives what comes until the server closes or says no more: for what no HTTP client sends. `isEnded`:
+ * it was the server that has closed.
+ */
+export async function sendRaw(base: URL, text: string, { endsThere = false, silentMs = RAW_MS } = {}) {
+  const answer = await exchange(base, text, endsThere, silentMs);
+  if (answer.status === 429) skip('the server limits its clients (429)');
+  return answer;
 }
 
-function exchange(base: URL, text: string, endsThere: boolean): Promise<{ status: number; json: unknown }> {
+type RawAnswer = { status: number; json: unknown; isEnded: boolean };
+
+function exchange(base: URL, text: string, endsThere: boolean, silentMs: number): Promise<RawAnswer> {
   const isSecure = base.protocol === 'https:';
   const port = Number(base.port) || (isSecure ? 443 : 80);
   const host = base.hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve, reject) => {
     const socket = isSecure ? connectSecurely({ host, port, servername: host }) : connect({ host, port });
     const chunks: Buffer[] = [];
-    socket.setTimeout(RAW_MS, () => socket.destroy());
+    let isEnded = true;
+    socket.setTimeout(silentMs, () => {
+      isEnded = false;
+      socket.destroy();
+    });
     socket.on('error', (error: NodeJS.ErrnoException) => error.code !== 'ECONNRESET' && reject(error));
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
@@ -91,7 +112,7 @@ function exchange(base: URL, text: string, endsThere: boolean): Promise<{ status
     socket.on('close', () => {
       const [head = '', ...body] = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n');
       const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]);
-      if (status) resolve({ status, json: parse(Buffer.from(body.join('\r\n\r\n'), 'latin1')) });
+      if (status) resolve({ status, json: parse(Buffer.from(body.join('\r\n\r\n'), 'latin1')), isEnded });
       else reject(new Error('the server has not answered'));
     });
     if (endsThere) socket.end(text);

@@ -11,6 +11,7 @@ export type Limits = {
   noteExpireOptionsSec: number[];
   noteViewOptions: number[];
   createGuard?: string;
+  viewRepeatSec?: number;
 };
 
 const NUMBERS = ['maxFileSize', 'maxFilesPerUpload', 'noteMaxSize'];

@@ -20,6 +20,7 @@ Tells whether a server keeps the HTTP contract, or whether a client computes wha
   --wait SECONDS     how long a case may wait for something to expire (10)
   --client COMMAND   reads questions from its input, a line of JSON each, and writes a line for each
   --vectors FILE     other vectors
+  --exhaust          also what takes thousands of requests or minutes: the limits of a client
   --only TEXT        the cases whose section or name holds this text
   --json FILE        a report for programs
   --junit FILE       a report for CI systems
@@ -39,6 +40,7 @@ async function main(): Promise<number> {
       wait: { type: 'string', default: '10' },
       client: { type: 'string' },
       vectors: { type: 'string' },
+      exhaust: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       json: { type: 'string' },
       junit: { type: 'string' },
@@ -53,7 +55,13 @@ async function main(): Promise<number> {
   if ((base === undefined) === (client === undefined)) throw new Unusable('either --base or --client is needed');
   const under =
     client === undefined
-      ? { cases: await serverCases(base ?? '', values.limits, Number(values.wait)), stop: async () => {} }
+      ? {
+          cases: await serverCases(base ?? '', values.limits, {
+            waitSec: Number(values.wait),
+            mayExhaust: values.exhaust,
+          }),
+          stop: async () => {},
+        }
       : clientCases(client, JSON.parse(readFileSync(values.vectors ?? vectorsFile(), 'utf8')));
   const chosen = under.cases.filter(({ section, name }) => `${section} ${name}`.includes(values.only));
   if (chosen.length === 0) throw new Unusable('no case holds this text');
@@ -64,13 +72,17 @@ async function main(): Promise<number> {
   return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 }
 
-async function serverCases(address: string, limitsFile: string | undefined, waitSec: number) {
+async function serverCases(
+  address: string,
+  limitsFile: string | undefined,
+  options: { waitSec: number; mayExhaust: boolean },
+) {
   const base = URL.parse(address);
   if (!base?.protocol.match(/^https?:$/)) throw new Unusable('--base takes an address: https://mayfly.example');
-  if (!(waitSec >= 0)) throw new Unusable('--wait takes seconds');
+  if (!(options.waitSec >= 0)) throw new Unusable('--wait takes seconds');
   const given = limitsFile === undefined ? undefined : checkLimits(JSON.parse(readFileSync(limitsFile, 'utf8')));
   const limits = given ?? (await ask(base));
-  return onSite(new Site(base, limits, { waitSec, key: process.env.MAYFLY_KEY }));
+  return onSite(new Site(base, limits, { ...options, key: process.env.MAYFLY_KEY }));
 }
 
 async function ask(base: URL): Promise<Limits> {

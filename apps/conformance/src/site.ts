@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { skip } from './case.ts';
 import { answers } from './expect.ts';
-import { type Answer, type Outgoing, send, sendRaw } from './http.ts';
+import { type Answer, type Outgoing, send, sendOnce, sendRaw } from './http.ts';
 import { type Limits, optionFrom } from './limits.ts';
 
 export type Tokens = { authToken: string; ownerToken: string };
@@ -18,6 +18,11 @@ export const META = { encryptedMeta: randomBytes(60).toString('base64'), nonce: 
 export const PASSWORD = { 'X-Has-Password': 'true', 'X-Password-Salt': salt(), 'X-Password-Algo': 'argon2id' };
 export const NOTE_PASSWORD = { hasPassword: true, passwordSalt: salt(), passwordAlgo: 'pbkdf2' };
 
+type SiteOptions = { waitSec: number; mayExhaust?: boolean | undefined; key?: string | undefined };
+
+/** A deletion is worth waiting for so long. */
+const CLEAN_UP_SEC = 30;
+
 /** A live long enough for a case, whatever the machine does. */
 const EXPIRE_SEC = 60;
 
@@ -26,19 +31,32 @@ export class Site {
   readonly limits: Limits;
   /** Seconds that a case may wait for an expiry. */
   readonly waitSec: number;
+  /** Whether cases may use up what the server allows a client. */
+  readonly mayExhaust: boolean;
   readonly base: URL;
   #key: string | undefined;
   #created: { path: string; ownerToken: string }[] = [];
 
-  constructor(base: URL, limits: Limits, { waitSec, key }: { waitSec: number; key?: string | undefined }) {
+  constructor(base: URL, limits: Limits, { waitSec, mayExhaust = false, key }: SiteOptions) {
     this.base = base;
     this.limits = limits;
     this.waitSec = waitSec;
+    this.mayExhaust = mayExhaust;
     this.#key = key;
   }
 
   send(method: string, path: string, outgoing?: Outgoing): Promise<Answer> {
     return send(this.base, method, path, outgoing);
+  }
+
+  /** Without waiting where it is told to. */
+  sendOnce(method: string, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return sendOnce(this.base, method, path, { headers });
+  }
+
+  /** A request of which no more than this comes, on a connection that stays open. */
+  sendStalled(head: string, partOfBody: string, silentMs: number) {
+    return sendRaw(this.base, `${head}\r\nHost: ${this.base.host}\r\n\r\n${partOfBody}`, { silentMs });
   }
 
   /** `head` without its last empty line, `Host` added. With a part of a body the connection ends after it. */
@@ -119,7 +137,8 @@ export class Site {
 
   download = (id: string, authToken?: string, method = 'GET') =>
     this.send(method, `/api/download/${id}`, { headers: authToken === undefined ? {} : { 'X-Auth-Token': authToken } });
-  view = (id: string, authToken: unknown) => this.send('POST', `/api/note/${id}/view`, { json: { authToken } });
+  view = (id: string, authToken: unknown, headers: Record<string, string> = {}) =>
+    this.send('POST', `/api/note/${id}/view`, { json: { authToken }, headers });
   delete = (path: string, ownerToken?: string) =>
     this.send('DELETE', path, { headers: ownerToken === undefined ? {} : { 'X-Owner-Token': ownerToken } });
   setMeta = (id: string, ownerToken?: string, json: unknown = META) =>
@@ -131,6 +150,7 @@ export class Site {
   /** What creating takes here, beside what the contract says. */
   creatingHeaders(): Record<string, string> {
     if (this.limits.createGuard === 'key' && !this.#key) skip('creating takes a key here: MAYFLY_KEY');
+    if (this.limits.createGuard === 'oidc') skip('creating takes a sign-in here, on pages only');
     return this.#key ? { Authorization: `Bearer ${this.#key}` } : {};
   }
 
@@ -148,9 +168,12 @@ export class Site {
     return fewest;
   }
 
-  /** Deletes what was created. */
+  /** Deletes what was created; what cannot be deleted for a while is left to its expiry. */
   async cleanUp(): Promise<void> {
-    for (const { path, ownerToken } of this.#created.splice(0)) await this.delete(path, ownerToken);
+    for (const { path, ownerToken } of this.#created.splice(0)) {
+      const outgoing = { headers: { 'X-Owner-Token': ownerToken } };
+      await send(this.base, 'DELETE', path, outgoing, CLEAN_UP_SEC).catch(() => {}); // no case is about this
+    }
   }
 
   #remember(path: string, { status, json }: Answer, { ownerToken }: { ownerToken: string }) {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { type RunningShape, SHAPES, startShape } from '@mayfly/testing/shapes';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Fault, json, openAlteringProxy } from './altering-proxy.ts';
 import { runKit } from './run-kit.ts';
 
@@ -13,6 +14,14 @@ const LIMITS = {
   noteMaxSize: 1000,
   noteExpireOptionsSec: [60],
   noteViewOptions: [1],
+};
+
+/** Limits that a case reaches in seconds, and that the others keep. */
+const SOON_EXHAUSTED = {
+  RATE_LIMIT_MAX: '1500',
+  RATE_LIMIT_WINDOW_SEC: '20',
+  BODY_RATE_WINDOW_SEC: '3',
+  TOKEN_FAILURES_MAX: '20',
 };
 
 /** Items of a service that can be used. */
@@ -31,20 +40,16 @@ async function liveItems({ databaseUrl }: RunningShape): Promise<number> {
 }
 
 describe.each(SHAPES)('the contract, on %s', (shape) => {
-  let running: RunningShape;
-  beforeAll(async () => {
-    running = await startShape(shape, { RATE_LIMIT_MAX: '5000' });
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+  const running = inSuite(() => startShape(shape, SOON_EXHAUSTED));
 
   test('every case passes, and nothing is left behind', async () => {
-    const { code, out, report, junit, failed, skipped } = await runKit(['--base', running.baseUrl]);
+    const { code, out, report, junit, failed, skipped } = await runKit(['--base', running().baseUrl, '--exhaust']);
     expect([failed, skipped]).toEqual([[], []]);
     expect(report?.passed).toBeGreaterThan(70);
     expect(code).toBe(0);
     expect(out).toContain(`\n${report?.passed} passed, 0 failed, 0 skipped\n`);
     expect(junit?.match(/<testcase /g)).toHaveLength(report?.passed ?? 0);
-    expect(await liveItems(running)).toBe(0);
+    expect(await liveItems(running())).toBe(1); // the one whose owner has guessed too often
   });
 });
 
@@ -114,6 +119,17 @@ const FAULTS: Record<string, { fault: Fault; fails: string[] }> = {
     },
     fails: ['POST /api/note/<id>/password: 200, and 401 for a wrong token'],
   },
+  'a repeated view that counts': {
+    fault: {
+      asked({ headers }) {
+        if (headers['idempotency-key'] !== '"short"') delete headers['idempotency-key'];
+        return undefined;
+      },
+    },
+    fails: [
+      'POST /api/note/<id>/view: the same again under its Idempotency-Key, uncounted, and 400 for what is no key',
+    ],
+  },
   'a cache that is allowed to keep what does not exist': {
     fault: {
       answered({ headers, status }) {
@@ -125,14 +141,10 @@ const FAULTS: Record<string, { fault: Fault; fails: string[] }> = {
 };
 
 describe('a server that breaks things', () => {
-  let running: RunningShape;
-  beforeAll(async () => {
-    running = await startShape(SHAPES[0] ?? 'all');
-  });
-  afterAll(() => running?.[Symbol.asyncDispose]());
+  const running = inSuite(() => startShape(SHAPES[0] ?? 'all'));
 
   test.each(Object.entries(FAULTS))('%s: its case fails, and no other one', async (_, { fault, fails }) => {
-    await using proxy = await openAlteringProxy(running.baseUrl, fault);
+    await using proxy = await openAlteringProxy(running().baseUrl, fault);
     const { code, report, failed } = await runKit(['--base', proxy.url, '--wait', '0']);
     // The proxy understands HTTP, so these never reach the service.
     const ofTheProxy = [
@@ -151,7 +163,7 @@ describe('a server that breaks things', () => {
   test('who is told to wait waits, and goes on', async () => {
     let refused = 0;
     const asked = () => (refused++ < 2 ? json(429, { error: 'Too many requests' }, { 'retry-after': '1' }) : undefined);
-    await using proxy = await openAlteringProxy(running.baseUrl, { asked });
+    await using proxy = await openAlteringProxy(running().baseUrl, { asked });
     const { code, report } = await runKit(['--base', proxy.url, '--only', '3.4 ']);
     expect([code, report?.passed, report?.failed]).toEqual([0, 1, 0]);
     expect(refused).toBeGreaterThan(2);
@@ -160,7 +172,7 @@ describe('a server that breaks things', () => {
   test('who is told to wait for an hour skips, and says why', async () => {
     const asked = ({ path }: { path: string }) =>
       path === '/api/config' ? undefined : json(429, { error: 'Upload quota exceeded' }, { 'retry-after': '3600' });
-    await using proxy = await openAlteringProxy(running.baseUrl, { asked });
+    await using proxy = await openAlteringProxy(running().baseUrl, { asked });
     const { code, report, skipped } = await runKit(['--base', proxy.url, '--only', '3.']);
     expect([code, report?.passed, report?.failed]).toEqual([0, 0, 0]);
     const reasons = [...new Set(skipped.map(({ reason }) => reason))].toSorted();
@@ -181,7 +193,7 @@ describe('a server that breaks things', () => {
       if (path === '/api/config')
         answer.body = Buffer.from(JSON.stringify({ ...JSON.parse(String(answer.body)), ...limits }));
     };
-    await using proxy = await openAlteringProxy(running.baseUrl, { answered });
+    await using proxy = await openAlteringProxy(running().baseUrl, { answered });
     const { code, skipped } = await runKit(['--base', proxy.url, '--only', '2 ']);
     expect(code).toBe(0);
     expect(skipped.map(({ reason }) => reason)).toEqual([
@@ -195,14 +207,14 @@ describe('a server that breaks things', () => {
   });
 
   test('a server that is none, and one without limits: 2, with a reason', async () => {
-    await using proxy = await openAlteringProxy(running.baseUrl, { asked: () => json(200, { fileMaxSize: 1 }) });
+    await using proxy = await openAlteringProxy(running().baseUrl, { asked: () => json(200, { fileMaxSize: 1 }) });
     const without = await runKit(['--base', proxy.url]);
     expect([without.code, without.report]).toEqual([2, undefined]);
     expect(without.err).toContain('GET /api/config has no limits to go by');
     expect((await runKit(['--base', 'http://127.0.0.1:9'])).code).toBe(2);
     expect((await runKit(['--base', 'not an address'])).err).toContain('--base takes an address');
     expect((await runKit([])).err).toContain('either --base or --client is needed');
-    expect((await runKit(['--base', running.baseUrl, '--only', 'no such case'])).err).toContain(
+    expect((await runKit(['--base', running().baseUrl, '--only', 'no such case'])).err).toContain(
       'no case holds this text',
     );
   });
@@ -213,6 +225,56 @@ describe('a server that breaks things', () => {
     });
     const { code, report } = await runKit(['--base', proxy.url, '--only', '3.']);
     expect([code, report?.passed, report?.skipped]).toEqual([1, 0, 0]);
+  });
+});
+
+const STALLED = '408 for a body that stops coming, and the connection ends';
+const GUESSED = '429 after wrong tokens for one item, and for no other';
+const NONE_LEFT = '429 when no request is left, as RateLimit has said, and health is answered all the same';
+
+const FAULTS_OF_LIMITS: Record<string, { answered: Fault['answered']; fails: string[] }> = {
+  'another status for a slow body': {
+    answered(answer) {
+      if (answer.status === 408) answer.status = 400;
+    },
+    fails: [STALLED],
+  },
+  'a refusal that does not say for how long': {
+    answered({ status, headers }, { method }) {
+      // Deletions are those of the kit, which would try them again for half a minute.
+      if (status === 429 && method !== 'DELETE') delete headers['retry-after'];
+    },
+    fails: [GUESSED, NONE_LEFT],
+  },
+  'an item that is locked for its recipient only': {
+    answered(answer, { path }) {
+      if (path.startsWith('/api/download/') && answer.status === 429) answer.status = 401;
+    },
+    fails: [GUESSED],
+  },
+  'requests that are left and are not': {
+    answered({ status, headers }) {
+      if (status === 429) headers.ratelimit = '"requests";r=5;t=1';
+    },
+    fails: [NONE_LEFT],
+  },
+};
+
+describe('a server whose limits are not those of the contract', () => {
+  const running = inSuite(() => startShape('all', { ...SOON_EXHAUSTED, TRUST_PROXY: '1' }));
+  let clients = 0;
+
+  test.each(Object.entries(FAULTS_OF_LIMITS))('%s: its case fails', async (_, { answered, fails }) => {
+    const address = `203.0.113.${clients++}`; // another one each time, which has nothing to wait for
+    const asked: Fault['asked'] = ({ headers }) => {
+      headers['x-forwarded-for'] = address;
+      return undefined;
+    };
+    await using proxy = await openAlteringProxy(running().baseUrl, { asked, ...(answered ? { answered } : {}) });
+    const { report, failed } = await runKit(['--base', proxy.url, '--exhaust', '--only', '7 4']);
+    const tried = [STALLED, GUESSED, NONE_LEFT];
+    expect(failed.map(({ name }) => name).filter((name) => tried.includes(name))).toEqual(fails);
+    expect(report?.results.filter(({ name }) => tried.includes(name))).toHaveLength(tried.length);
   });
 });
 

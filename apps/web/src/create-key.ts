@@ -1,12 +1,12 @@
-// The key of a service that asks for one from whoever creates. Contract 16, decision key-for-a-tab.
+// What a service wants to see from whoever creates: a key, or a token of who has signed in. Contract 16, decision key-for-a-tab.
 
 const KEPT = 'mayfly-create-key';
-const FORM = /^mfk_[\w-]{22,512}$/;
+const FORM = /^mf(k_[\w-]{22,512}|o_\d+\.[\w-]{80})$/;
 
 /** Where a browser keeps nothing. */
 let inMemory = '';
 
-/** What was entered in this tab; it goes when the tab is closed. Empty when nothing was. */
+/** What was entered or given to this tab; it goes when the tab is closed. Empty when nothing was. */
 export function createKey(): string {
   try {
     return sessionStorage.getItem(KEPT) ?? inMemory;

@@ -1,6 +1,6 @@
 import list from './pages.json' with { type: 'json' };
 
-export type Route = 'send' | 'file' | 'note' | 'uploads' | 'ask' | 'request' | 'missing';
+export type Route = 'send' | 'file' | 'note' | 'uploads' | 'ask' | 'request' | 'signin' | 'missing';
 
 const pages = Object.entries(list) as [string, Route][];
 /** A slash at the end is one that was added on the way. */

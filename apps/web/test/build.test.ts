@@ -32,6 +32,13 @@ test('the first page loads less than 60 kB of scripts, its worker included', () 
   expect(bytes).toBeLessThan(60_000);
 });
 
+test.each(['offline.js', 'handover/service-worker.js'])(
+  '%s starts by itself: it imports nothing of the page',
+  (path) => {
+    expect(read(path).toString()).not.toMatch(/\bimport\s*["'{*\w(]|\bfrom\s*["']/);
+  },
+);
+
 test('file requests and reports, with all that they encrypt with, are less than 30 kB more', () => {
   const scripts = globSync('assets/*.js', { cwd: folder });
   const isOf = (path: string) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { formatBytes, formatLimit } from '../src/format/bytes.ts';
 import { formatAbout, formatDuration, formatLater, formatMoment, formatUntil } from '../src/format/times.ts';
-import { localeOf } from '../src/languages/locale.ts';
+import { languageOf, localeOf } from '../src/languages/locale.ts';
 
 test.each([
   [0, '0 bytes'],
@@ -38,6 +38,16 @@ test('numbers and times follow the locale', () => {
 });
 
 test.each([
+  ['zh-Hant', ['zh-TW', 'zh-tw', 'zh-HK', 'zh-MO', 'zh-Hant', 'zh-hant-CN', 'ZH-Hant-SG', 'zh-TW-u-ca-roc']],
+  ['zh', ['zh', 'zh-CN', 'zh-SG', 'zh-MY', 'zh-Hans', 'zh-Hans-TW', 'zh-Hans-HK', 'zh-US@posix']],
+  ['en', ['en', 'en-HK', 'EN-tw', 'en-US@posix']],
+])('%s is the language of %j', (language, tags) => {
+  for (const tag of tags) expect(languageOf(tag), tag).toBe(language);
+});
+
+test.each([
+  ['zh-Hant', ['en', 'zh-CN', 'zh-HK'], 'zh-HK'],
+  ['zh', ['zh-TW', 'zh-SG'], 'zh-SG'],
   ['en', ['de-CH', 'EN-gb', 'en-US'], 'EN-gb'],
   ['de', ['en-GB', 'fr'], 'de'],
   ['en', ['en-US@posix', 'en-NZ'], 'en-NZ'],

@@ -1,5 +1,5 @@
 import { asMayflyError, MayflyError } from './errors.ts';
-import type { Reader } from './fields.ts';
+import { parseJson, type Reader } from './fields.ts';
 import type { TransportAnswer } from './transport.ts';
 
 /** The longest answer but the following: metadata of 256 KiB, with all that stands beside it. */
@@ -50,14 +50,6 @@ async function textOf({ body }: TransportAnswer, maxBytes: number): Promise<stri
       throw new MayflyError('bad-answer');
     }
     text += decoder.decode(value, { stream: true });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // a proxy's page
   }
 }
 

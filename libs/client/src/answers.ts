@@ -13,11 +13,11 @@ export type ServiceConfig = {
   noteMaxSize: number;
   noteExpireOptionsSec: number[];
   noteViewOptions: number[];
-  /** For so long a view can be repeated under its Idempotency-Key; absent when it cannot. */
+  /** How long a view can be repeated under its Idempotency-Key; absent when it cannot. */
   viewRepeatSec?: number;
   /** How a download can be continued; absent when it cannot. */
   downloadLeases?: DownloadLeases;
-  /** How long owners can make things live in all, in seconds; absent when owners see and change nothing. */
+  /** The longest life that owners can give an item, in seconds; absent when owners see and change nothing. */
   owner?: { maxLifetimeSec: number; noteMaxLifetimeSec: number };
   /** Who can be told of uses: browsers that subscribe with this key, addresses; absent when nobody can. */
   notices?: { pushKey?: string; webhooks?: boolean };
@@ -32,7 +32,7 @@ export type ServiceConfig = {
 };
 
 export type DownloadLeases = {
-  /** For so long after its last byte. */
+  /** Seconds after its last byte. */
   idleSec: number;
 };
 
@@ -51,7 +51,7 @@ export type UploadParts = {
   maxParts: number;
   /** Of the whole, encrypted. */
   maxFileSize: number;
-  /** For so long an upload can be finished. */
+  /** Seconds within which an upload has to be finished. */
   sessionSec: number;
 };
 

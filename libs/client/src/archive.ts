@@ -48,6 +48,7 @@ export function withUniqueNames(sources: Source[]): Source[] {
     taken.add(unique.toLowerCase());
     const { size, type = '', lastModified = Date.now() } = source; // a File's fields are not its own: no spreading
     const plain: Source = { name: unique, size, type, lastModified, stream: () => source.stream() };
-    return source.slice ? { ...plain, slice: (startBytes) => source.slice?.(startBytes) ?? source } : plain;
+    if (source.slice) plain.slice = source.slice.bind(source);
+    return plain;
   });
 }

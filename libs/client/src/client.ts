@@ -27,7 +27,7 @@ import type { Source } from './source.ts';
 import type { StreamUploadOptions } from './stream-uploads.ts';
 import type { Transport } from './transport.ts';
 import type { UnfinishedUpload } from './unfinished.ts';
-import { getUploadInfo, readMetadata } from './upload-info.ts';
+import { getUploadInfo } from './upload-info.ts';
 import type { PartOptions, UploadOptions } from './upload-options.ts';
 import { uploadFiles } from './uploads.ts';
 import type { Usage } from './usage.ts';
@@ -37,7 +37,7 @@ export type ClientOptions = {
   baseUrl: string;
   /** How requests travel; by default the browser's `fetch`. */
   transport?: Transport;
-  /** Tests only: what is made with other costs than the format's can be opened by nobody else. */
+  /** Tests only: nobody else can open what is made with costs other than the format's. */
   unsafePasswordCost?: PasswordCost;
   /** Tests only. */
   clock?: Clock;
@@ -52,7 +52,7 @@ type OpenOptions = RequestOptions & GivenPassword;
 /** `isWhole`: all of it has arrived, which its owner is told. */
 type EndOptions = OpenOptions & { isWhole?: boolean };
 
-/** What whoever sends a small file does not need. */
+/** What a client that only sends small files can do without. */
 const loadRest = () => import('./resumable.ts');
 
 /** Everything that one can do with a Mayfly service. Every failure is a MayflyError. */
@@ -94,18 +94,19 @@ export class MayflyClient {
     return (await loadRest()).getStoredBytes(this.#context, unfinished, options);
   }
 
-  /** What the service tells about an upload, and its metadata unless a password is in the way or it is not there yet. */
+  /** What the service says about an upload, and its metadata unless a password is needed or it is not there yet. */
   async getInfo(link: AnyLink, { lease, signal }: AskOptions = {}): Promise<UploadInfo & { metadata?: Metadata }> {
     const parsed = await readLink(link, 'upload');
-    const info = lease
-      ? await (await loadRest()).getLeasedInfo(this.#context, parsed, { lease, signal })
-      : await getUploadInfo(this.#context, parsed, { signal });
+    const ask = lease
+      ? loadRest().then(({ getLeasedInfo }) => getLeasedInfo(this.#context, parsed, { lease, signal }))
+      : getUploadInfo(this.#context, parsed, { signal });
+    const [info, { readMetadata }] = await Promise.all([ask, loadRest()]);
     if (!isOpen(parsed, info)) return info;
-    const metadata = await readMetadata(parsed, await openKeys(parsed, info), info);
+    const metadata = await readMetadata(this.#context, parsed, await openKeys(parsed, info), info, { signal });
     return metadata ? { ...info, metadata } : info;
   }
 
-  /** How far an announced upload is; undefined when the service knows of none at this link that is still on its way. */
+  /** How far an announced upload has got; undefined when none is on its way at this link. */
   async getArrival(link: AnyLink, options: RequestOptions = {}): Promise<Arrival | undefined> {
     return getArrival(this.#context, await readLink(link, 'upload'), options);
   }
@@ -135,7 +136,7 @@ export class MayflyClient {
     return createNote(this.#context, text, options);
   }
 
-  /** What the service tells about a note; its text stays closed, and so does its type but for notes of old links. */
+  /** What the service says about a note: not its text, and its type only for notes with old links. */
   async getNote(link: AnyLink, options: RequestOptions = {}): Promise<NoteInfo> {
     const parsed = await readLink(link, 'note');
     const info = await getNoteInfo(this.#context, parsed, options);
@@ -178,12 +179,12 @@ export class MayflyClient {
     return (await loadRest()).getOwnStatus(this.#context, item, owner);
   }
 
-  /** Another end, or another number of uses, for its owner. Both change or neither. Where config has `owner`. */
+  /** Changes the end or the number of uses, for the owner. Both change or neither. Where config has `owner`. */
   async setTerms(item: { kind: Kind; id: string }, owner: Owner, terms: NewTerms): Promise<OwnStatus> {
     return (await loadRest()).setTerms(this.#context, item, owner, terms);
   }
 
-  /** Has somebody told of uses from now on, in the place of another of its kind; without hooks nobody any more. Where config has `notices`. */
+  /** Has somebody told of uses from now on, in place of a hook of the same kind; without hooks nobody is told any more. Where config has `notices`. */
   async setHooks(item: { kind: Kind; id: string }, owner: Owner, hooks?: Hooks): Promise<OwnStatus> {
     return (await loadRest()).setHooks(this.#context, item, owner, hooks);
   }

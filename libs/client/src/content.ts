@@ -21,7 +21,7 @@ export type ContentOptions = LeasedOptions &
     downloadLeases?: DownloadLeases | undefined;
     /** One that its caller keeps; by default a new one. */
     lease?: string | undefined;
-    /** The lease was granted before, and is only gone on with: `download-ended` where it has ended. */
+    /** The lease was granted before and is only continued: `download-ended` where it has ended. */
     isContinued?: boolean | undefined;
   };
 

@@ -17,9 +17,9 @@ export type DownloadOptions = RequestOptions &
      * Whatever is asked for under it is one download. Without downloadLeases it means nothing.
      */
     lease?: string | undefined;
-    /** Content that the caller has already: what comes begins there. Any number up to `size`. Needs lease and downloadLeases. */
+    /** Bytes of content that the caller already has: the stream begins there. Any number up to `size`. Needs lease and downloadLeases. */
     startBytes?: number | undefined;
-    /** The lease was granted before, and is only gone on with: `download-ended` where it has ended. True when startBytes is not 0. */
+    /** The lease was granted before and is only continued: `download-ended` where it has ended. True when startBytes is not 0. */
     isContinued?: boolean | undefined;
   };
 

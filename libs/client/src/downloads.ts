@@ -32,7 +32,7 @@ async function openDownload(
   info: UploadInfo,
   { onProgress, downloadLeases, ...options }: DownloadOptions,
 ): Promise<Download> {
-  const { keys, metadata, size } = await openDescription(link, info);
+  const { keys, metadata, size } = await openDescription(context, link, info, options);
   const { signal } = options;
   const isLeased = downloadLeases !== undefined && info.size > LEAST_LEASED_BYTES;
   const leased = { ...link, authToken: keys.authToken, sizeBytes: info.size };

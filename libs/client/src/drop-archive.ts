@@ -60,7 +60,7 @@ async function dropSources(context: Context, drop: Drop, options: DropArchiveOpt
   if (!drop.available || drop.link === undefined) return undefined;
   try {
     const link = await parseLink(drop.link);
-    const { metadata } = await openDescription(link, await getUploadInfo(context, link, options));
+    const { metadata } = await openDescription(context, link, await getUploadInfo(context, link, options), options);
     const named = metadata.files.map((file) => ({ ...file, name: `${dropFolder(drop)}/${insideName(file)}` }));
     if (!named.every(hasZipName)) return undefined;
     const next = filesOf(context, link, options);

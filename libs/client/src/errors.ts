@@ -9,7 +9,7 @@ const MESSAGES = {
   'password-needed': 'It is protected by a password',
   'weak-password-algo':
     'Its password is protected by PBKDF2, with which the service, and whoever else has the link, can guess it far faster than usual',
-  'wrong-token': 'The link or the owner secret does not belong to it',
+  'wrong-token': 'The key in the link, or the owner secret, does not fit',
   'rate-limited': 'Too many requests from this address',
   'too-large': 'It is larger than the service accepts',
   'too-many-files': 'There are too many files for one upload',
@@ -22,6 +22,7 @@ const MESSAGES = {
   'bad-answer': "The service's answer is not one that Mayfly gives",
   unconfirmed: 'The answer did not arrive: the view may or may not have been used',
   tampered: 'It was changed or cut short on its way, or belongs to another link',
+  'key-or-tampered': "The link's key does not fit, or the upload was changed",
   'newer-format': 'It was sent by a newer Mayfly than this one',
   'not-finished': 'Its sender has not finished the upload',
   'upload-ended': 'The time to finish this upload is over, or it was stopped',

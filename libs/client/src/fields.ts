@@ -69,3 +69,12 @@ export function record<T extends object>(
     return copy;
   };
 }
+
+/** Undefined where it is none: a proxy answers pages, and a broken client writes what it likes. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

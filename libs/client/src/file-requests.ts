@@ -67,7 +67,7 @@ export class FileRequests {
     return (await import('./drop-archive.ts')).archiveDrops(this.#context, drops, options);
   }
 
-  /** Has somebody told of drops from now on; without hooks nobody any more. Where config has `notices`. */
+  /** Has somebody told of drops from now on; without hooks nobody is told any more. Where config has `notices`. */
   setHooks(keepLink: string | RequestLink, hooks?: Hooks, options: RequestOptions = {}): Promise<void> {
     return setRequestHooks(this.#context, keepLink, hooks, options);
   }

@@ -1,5 +1,6 @@
 import { type Bytes, toBase64url, utf8 } from './bytes.ts';
 import { MayflyError } from './errors.ts';
+import type { DeriveSegmentKey, SegmentKey } from './segment-key.ts';
 
 // docs/crypto.md, "Keys". A label is never used for two things.
 
@@ -12,7 +13,7 @@ export const NO_SALT = new Uint8Array(0);
 
 export type Keys = {
   /** Encrypts the segments of a payload of format 1. */
-  file: CryptoKey;
+  file: SegmentKey;
   /** From it come the keys of a payload in parts. */
   payload: CryptoKey;
   /** Encrypts the metadata. */
@@ -27,11 +28,16 @@ export type Keys = {
  * The keys of an upload or a note. The secret is the real one, not the protected one of a link with a password. With a share the metadata
  * key is that of sealed metadata.
  */
-export async function deriveKeys(secret: Bytes, salt: Bytes, share?: Bytes): Promise<Keys> {
+export async function deriveKeys(
+  secret: Bytes,
+  salt: Bytes,
+  share?: Bytes,
+  { derive = deriveCipherKey }: { derive?: DeriveSegmentKey } = {},
+): Promise<Keys> {
   const base = await hkdfKey(secret);
   const hmac = { name: 'HMAC', hash: 'SHA-256', length: KEY_BITS };
   const [file, payload, metadata, note, auth] = await Promise.all([
-    deriveCipherKey(base, salt, 'mayfly v1 file key'),
+    derive(base, salt, 'mayfly v1 file key'),
     deriveBits(base, salt, 'mayfly v2 payload key').then(hkdfKey),
     share
       ? deriveCipherKey(base, share, 'mayfly v2 sealed metadata key')
@@ -60,10 +66,8 @@ export async function deriveOwnerToken(ownerSecret: Bytes): Promise<string> {
   return toBase64url(await deriveBits(await hkdfKey(ownerSecret), NO_SALT, 'mayfly v1 owner token'));
 }
 
-/** The key of one encryption of one part. The part's header as salt binds it to all that the header says. */
-export function derivePartKey(payloadKey: CryptoKey, header: Bytes): Promise<CryptoKey> {
-  return deriveCipherKey(payloadKey, header, 'mayfly v2 part key');
-}
+/** Of the key of one encryption of one part. The part's header as salt binds it to all that the header says. */
+export const PART_KEY = 'mayfly v2 part key';
 
 /** 32 bytes that no other payload key has, and that tell nothing about this one. */
 export function deriveKeyCommitment(payloadKey: CryptoKey): Promise<Bytes> {

@@ -32,7 +32,7 @@ export function layOut(sizeBytes: number, uploadParts: UploadParts): Layout {
 }
 
 /** As usual, or longer parts where there would be too many. Throws `too-large`. */
-export function chooseSegmentsPerPart(sizeBytes: number, uploadParts: UploadParts): number {
+export function chooseSegmentsPerPart(sizeBytes: number, uploadParts: UploadParts, usual = SEGMENTS_PER_PART): number {
   const { minBytes, maxParts } = uploadParts;
   const forMinBytes = Math.ceil((minBytes - PART_HEADER_BYTES) / (SEGMENT_BYTES + TAG_BYTES));
   const least = Math.max(forMinBytes, Math.ceil(sizeBytes / SEGMENT_BYTES / maxParts));
@@ -41,7 +41,7 @@ export function chooseSegmentsPerPart(sizeBytes: number, uploadParts: UploadPart
     const capacity = partedCapacity(uploadParts).toLocaleString('en');
     throw new MayflyError('too-large', { message: `The service takes at most ${capacity} bytes in parts` });
   }
-  return Math.min(Math.max(SEGMENTS_PER_PART, least), most);
+  return Math.min(Math.max(usual, least), most);
 }
 
 /** Bytes of plaintext in as many and as long parts as the service takes, whatever it says of the whole. */

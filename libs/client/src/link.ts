@@ -79,13 +79,13 @@ export function parseBaseUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** The id may be none, and the fragment missing. */
+/** The id may be malformed, and the fragment missing. */
 function split(text: string) {
   const { letter, baseUrl, id, hash } = splitAddress(text, PATH);
   return { kind: letter === LETTERS.note ? 'note' : 'upload', baseUrl, id, fragment: readFragment(hash) } as const;
 }
 
-/** What a link is made of, the letter of its kind in its path as `pattern` has it. The id may be none. Throws `invalid-link`. */
+/** What a link is made of, the letter of its kind in its path as `pattern` has it. The id may be malformed. Throws `invalid-link`. */
 export function splitAddress(text: string, pattern: RegExp) {
   const url = URL.parse(text.trim().replace(/^<(.*)>$/s, '$1'));
   const [, path, letter, id = ''] = pattern.exec(url?.pathname ?? '') ?? [];

@@ -1,4 +1,5 @@
 import { MayflyError } from './errors.ts';
+import { parseJson } from './fields.ts';
 import { type Message, openMessage, sealMessage } from './message.ts';
 import { archiveSize, hasZipName } from './zip.ts';
 
@@ -38,14 +39,6 @@ export async function openMetadata(key: CryptoKey, message: Message, isSealed = 
   const metadata = parseJson(await openMessage(key, purposeOf(isSealed), message));
   if (!isMetadata(metadata)) throw new MayflyError('tampered', { message: 'Its description cannot be read' });
   return metadata;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // a broken client made it
-  }
 }
 
 function isMetadata(value: unknown): value is Metadata {

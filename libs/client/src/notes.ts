@@ -27,12 +27,9 @@ export type CreatedNote = Created & { expiresAt: string };
 
 /** Contract: POST /api/note. */
 export async function createNote(context: Context, text: string, options: NoteOptions): Promise<CreatedNote> {
-  const { transport, baseUrl, passwordCost } = context;
+  const { transport, baseUrl } = context;
   const { contentType = 'text', expireSec, maxViews, noteMaxSize, signal } = options;
-  const protection = await newProtection(
-    { password: options.password, passwordAlgo: options.passwordAlgo },
-    passwordCost,
-  );
+  const protection = await newProtection({ password: options.password, passwordAlgo: options.passwordAlgo }, context);
   const { keys, linkSecret, said, ownerSecret, ownerToken, salt, password } = protection;
   const key = await openNoteKey(protection, protection);
   const { ciphertext, nonce } = await sealNote(key, { text, contentType }, { noteMaxSize });

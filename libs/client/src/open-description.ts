@@ -1,4 +1,5 @@
 import type { UploadInfo } from './answers.ts';
+import type { Context, RequestOptions } from './context.ts';
 import { MayflyError } from './errors.ts';
 import type { Keys } from './keys.ts';
 import { FORMAT_2, partedPlaintextSize } from './layout.ts';
@@ -6,16 +7,21 @@ import type { Link } from './link.ts';
 import { describedSize, type Metadata } from './metadata.ts';
 import { NEWEST_FORMAT } from './open-payload.ts';
 import { openKeys } from './protection.ts';
+import { readMetadata } from './read-metadata.ts';
 import { plaintextSize } from './size.ts';
-import { readMetadata } from './upload-info.ts';
 
 /** What a link opens: found before anything is spent. */
 export type Opened = { keys: Keys; metadata: Metadata; size: number };
 
-/** Throws `not-finished`, `newer-format` or `tampered`. The link is open. */
-export async function openDescription(link: Link, info: UploadInfo): Promise<Opened> {
-  const keys = await openKeys(link, info);
-  const metadata = await readMetadata(link, keys, info);
+/** Throws `not-finished`, `newer-format` or `tampered`, and what readMetadata throws. The link is open. */
+export async function openDescription(
+  context: Context,
+  link: Link,
+  info: UploadInfo,
+  options: RequestOptions,
+): Promise<Opened> {
+  const keys = await openKeys(link, info, context.transport.encryption);
+  const metadata = await readMetadata(context, link, keys, info, options);
   if (!metadata) throw new MayflyError('not-finished');
   if ((metadata.format ?? 1) > NEWEST_FORMAT) throw new MayflyError('newer-format');
   const size = contentSize(metadata, info.size);

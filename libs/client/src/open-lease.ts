@@ -29,7 +29,7 @@ export async function openLease(
 ): Promise<OpenedLease> {
   const { info, isLeased } = await getInfo(context, link, { lease, isContinued, signal });
   const opened = await openLink(context, link, info, { ...given, signal, ...(isLeased ? { lease } : {}) });
-  const description = await openDescription(opened, info);
+  const description = await openDescription(context, opened, info, { signal });
   const { authToken } = description.keys;
   const payload = new LeasedPayload(context, {
     ...link,

@@ -7,7 +7,7 @@ import { record, text } from './fields.ts';
 import { SHARE_BYTES } from './keys.ts';
 import type { Link } from './link.ts';
 import { type GivenPassword, isOpen, openKeys, unlock } from './protection.ts';
-import { readMetadata } from './upload-info.ts';
+import { readMetadata } from './read-metadata.ts';
 
 export type OpenOptions = RequestOptions &
   GivenPassword & {
@@ -32,7 +32,7 @@ export async function openLink(
   const { authToken } = await openKeys(opened, info);
   const ask = { authToken, lease, signal };
   if (isSealed) return { ...opened, share: await askForShare(context, link, ask) };
-  if (isOfUpload(info) && (await hasOpened(opened, info))) return opened;
+  if (isOfUpload(info) && (await hasOpened(context, opened, info, { signal }))) return opened;
   await askWhetherRight(context, link, ask);
   return opened;
 }
@@ -42,9 +42,9 @@ function isOfUpload(info: UploadInfo | NoteInfo): info is UploadInfo {
 }
 
 /** False when there are none yet. */
-async function hasOpened(link: Link, info: UploadInfo): Promise<boolean> {
+async function hasOpened(context: Context, link: Link, info: UploadInfo, options: RequestOptions): Promise<boolean> {
   try {
-    return (await readMetadata(link, await openKeys(link, info), info)) !== undefined;
+    return (await readMetadata(context, link, await openKeys(link, info), info, options)) !== undefined;
   } catch (error) {
     throw error instanceof MayflyError && error.code === 'tampered'
       ? new MayflyError('wrong-password', { cause: error })

@@ -1,9 +1,10 @@
 import { ByteReader } from './byte-reader.ts';
 import { type Bytes, equal } from './bytes.ts';
 import { MayflyError } from './errors.ts';
-import { COMMITMENT_BYTES, deriveKeyCommitment, derivePartKey, type Keys } from './keys.ts';
+import { COMMITMENT_BYTES, deriveCipherKey, deriveKeyCommitment, type Keys, PART_KEY } from './keys.ts';
 import { FORMAT_2, PART_HEADER_BYTES } from './layout.ts';
 import { withoutPadding } from './padding.ts';
+import type { SegmentKey, SegmentParameters } from './segment-key.ts';
 import { FORMAT_1, MAX_SEGMENTS, segmentParameters } from './segments.ts';
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from './size.ts';
 
@@ -33,7 +34,7 @@ export function openPayload(
   ciphertext: ReadableStream<Uint8Array>,
   { sizeBytes, ...begin }: Begin & { sizeBytes?: number } = {},
 ): ReadableStream<Bytes> {
-  const bytes = new ByteReader(ciphertext);
+  const bytes = new ByteReader('releasing' in file ? file.releasing(ciphertext) : ciphertext);
   const plaintext = decrypt(bytes, file, payload, begin);
   const segments = sizeBytes === undefined ? plaintext : withoutPadding(plaintext, sizeBytes);
   return new ReadableStream({
@@ -54,20 +55,22 @@ export function openPayload(
 
 async function* decrypt(
   bytes: ByteReader,
-  fileKey: CryptoKey,
+  fileKey: SegmentKey,
   payloadKey: CryptoKey,
   { firstPart = 1, firstSegment = 0, header: known, isCut = false }: Begin,
 ): AsyncGenerator<Bytes, void> {
+  const buffer = new Uint8Array(SEGMENT_BYTES + TAG_BYTES);
   const version = known ? known[0] : await bytes.peek();
   if (Number(version) > NEWEST_FORMAT) throw new MayflyError('newer-format');
   if (version === FORMAT_1 && firstPart === 1) {
     const header = known ?? (await readHeader(bytes, HEADER_BYTES));
     if (header.length !== HEADER_BYTES) throw new MayflyError('tampered'); // the metadata says another format
-    const run = { first: firstSegment, limit: MAX_SEGMENTS, mayBeEmpty: true, isCut, header };
+    const run = { first: firstSegment, limit: MAX_SEGMENTS, mayBeEmpty: true, isCut, header, buffer };
     const isWhole = yield* decryptSegments(bytes, fileKey, run);
     if (!isWhole) throw new MayflyError('tampered');
     return;
   }
+  const derive = 'derive' in fileKey ? fileKey.derive : deriveCipherKey;
   const commitment = await deriveKeyCommitment(payloadKey);
   let segmentsPerPart: number | undefined;
   for (let number = firstPart, first = firstSegment; ; number += 1, first = 0) {
@@ -77,8 +80,9 @@ async function* decrypt(
     const isExpected = says.number === number && says.segmentsPerPart === segmentsPerPart;
     const isRightKey = equal(says.commitment, commitment); // found before anything is decrypted under another one
     if (says.version !== FORMAT_2 || !isExpected || !isRightKey) throw new MayflyError('tampered');
-    const key = await derivePartKey(payloadKey, header);
-    if (yield* decryptSegments(bytes, key, { first, limit: segmentsPerPart, mayBeEmpty: number === 1, isCut })) return;
+    const key = await derive(payloadKey, header, PART_KEY);
+    const run = { first, limit: segmentsPerPart, mayBeEmpty: number === 1, isCut, buffer };
+    if (yield* decryptSegments(bytes, key, run)) return;
   }
 }
 
@@ -105,26 +109,35 @@ type Run = {
   limit: number;
   mayBeEmpty: boolean;
   isCut: boolean;
+  /** For one segment. */
+  buffer: Bytes;
   /** Of format 1. */
   header?: Bytes;
 };
 
 /** Returns whether the last of them was the last of the ciphertext. */
-async function* decryptSegments(bytes: ByteReader, key: CryptoKey, { first, limit, mayBeEmpty, isCut, header }: Run) {
-  const buffer = new Uint8Array(SEGMENT_BYTES + TAG_BYTES);
+async function* decryptSegments(
+  bytes: ByteReader,
+  key: SegmentKey,
+  { first, limit, mayBeEmpty, isCut, buffer, header }: Run,
+) {
   for (let number = first; number < limit; number += 1) {
     const ciphertext = await bytes.fill(buffer);
     const isLast = (await bytes.peek()) === undefined;
     // An empty segment is what an empty payload consists of; nothing else is written in two ways.
     const isEmpty = ciphertext.length === TAG_BYTES;
     if (isEmpty && (number > 0 || !mayBeEmpty)) throw new MayflyError('tampered');
-    const plaintext = await crypto.subtle
-      .decrypt(segmentParameters(number, isLast && !isCut, header), key, ciphertext)
-      .catch((cause) => {
-        throw new MayflyError('tampered', { cause });
-      });
-    if (!isEmpty) yield new Uint8Array(plaintext);
+    const parameters = segmentParameters(number, isLast && !isCut, header);
+    const plaintext = await openSegment(key, parameters, ciphertext).catch((cause) => {
+      throw new MayflyError('tampered', { cause });
+    });
+    if (!isEmpty) yield plaintext;
     if (isLast) return true;
   }
   return false;
+}
+
+export async function openSegment(key: SegmentKey, parameters: SegmentParameters, ciphertext: Bytes): Promise<Bytes> {
+  if ('open' in key) return key.open(parameters, ciphertext);
+  return new Uint8Array(await crypto.subtle.decrypt(parameters, key, ciphertext));
 }

@@ -5,6 +5,7 @@ import type { Context } from './context.ts';
 import { MayflyError } from './errors.ts';
 import { bytes, id, oneOf, optional, record, text, time } from './fields.ts';
 import { assertSealed, type Description, readSealed } from './sealing.ts';
+import type { StreamBody } from './streams.ts';
 import { uploadUrl } from './upload-headers.ts';
 
 // The service's endpoints for an upload in parts. Everything but the first request may be repeated at will.
@@ -41,7 +42,7 @@ export class PartSession {
   }
 
   /** POST /api/parts/<id>/<n>. */
-  async store(number: number, body: Bytes, signal?: AbortSignal): Promise<void> {
+  async store(number: number, body: Bytes | StreamBody, signal?: AbortSignal): Promise<void> {
     await this.#send(`/${number}`, { method: 'POST', body, signal });
   }
 

@@ -3,7 +3,7 @@ import { fromBase64url, toBase64url } from './bytes.ts';
 import type { Context, Created, RequestOptions } from './context.ts';
 import { MayflyError } from './errors.ts';
 import { deriveKeys, SALT_BYTES, SECRET_BYTES, SHARE_BYTES } from './keys.ts';
-import { type Layout, partBytes, partCount, partedSize } from './layout.ts';
+import { chooseSegmentsPerPart, type Layout, partBytes, partCount, partedSize } from './layout.ts';
 import { beginSession, PartSession } from './part-session.ts';
 import { cutIntoParts, type PlainPart } from './parts.ts';
 import { buildPayload } from './payload.ts';
@@ -16,7 +16,7 @@ import { closed, identify, recognize, type UnfinishedUpload } from './unfinished
 import { uploadHeaders, uploadLink } from './upload-headers.ts';
 import type { PartOptions, UploadOptions } from './upload-options.ts';
 
-type Content = Pick<PartedUpload, 'paddedSize' | 'describe' | 'read'>;
+type Content = Pick<PartedUpload, 'paddedSize' | 'describe' | 'read' | 'payload'>;
 
 /** Encrypts and sends files in parts. */
 export async function uploadInParts(
@@ -25,10 +25,30 @@ export async function uploadInParts(
   layout: Layout,
   options: UploadOptions,
 ): Promise<Created> {
-  const { segmentsPerPart, paddedSize } = layout;
+  const { paddedSize } = layout;
   const sources = withUniqueNames(files);
+  const segmentsPerPart = longerParts(context, sources, layout, options);
   const length = { 'X-Upload-Length': String(partedSize(paddedSize, segmentsPerPart)) };
-  return begin(context, contentOf(sources, layout), { segmentsPerPart, length, sources }, options);
+  const content = contentOf(context, sources, { segmentsPerPart, paddedSize });
+  return begin(context, content, { segmentsPerPart, length, sources }, options);
+}
+
+/** 16 MiB, each of which costs a request and what comes with it. */
+const LONG_SEGMENTS = 256;
+/** There are enough of them for several connections. */
+const LEAST_LONG_PARTS = 4;
+
+/** Longer than usual where they take no memory and the service takes them. */
+function longerParts(
+  { transport }: Context,
+  sources: Source[],
+  { segmentsPerPart, paddedSize }: Layout,
+  { uploadParts }: UploadOptions,
+): number {
+  const { only } = buildPayload(sources);
+  if (!only || !uploadParts || !transport.encryption?.reads(only)) return segmentsPerPart;
+  const long = chooseSegmentsPerPart(paddedSize, uploadParts, LONG_SEGMENTS);
+  return partCount(paddedSize, long) < LEAST_LONG_PARTS ? segmentsPerPart : long;
 }
 
 type PassingSource = { name: string; type: string; parts: AsyncGenerator<PlainPart, void>; sizeBytes: () => number };
@@ -65,7 +85,7 @@ async function begin(
   options: UploadOptions,
 ): Promise<Created> {
   const { signal, onUnfinished, onAnnounced, patienceMs, onTrouble } = options;
-  const protection = await newProtection(options, context.passwordCost);
+  const protection = await newProtection(options, context);
   const { keys, secret, salt, share, ownerSecret } = protection;
   const fileCount = Math.max(1, sources.length);
   const headers = {
@@ -110,8 +130,9 @@ export async function resumeUpload(
 ): Promise<Created> {
   const { id, link, ownerSecret, segmentsPerPart, paddedSize } = unfinished;
   const content: Content = {
-    ...contentOf(unfinished.files.map(closed), unfinished),
-    read: (...from) => contentOf(recognize(files, unfinished.files), unfinished).read(...from),
+    ...contentOf(context, unfinished.files.map(closed), unfinished),
+    read: (...from) => contentOf(context, recognize(files, unfinished.files), unfinished).read(...from),
+    payload: () => buildPayload(recognize(files, unfinished.files)),
   };
   const [secret, salt] = [fromBase64url(unfinished.secret, SECRET_BYTES), fromBase64url(unfinished.salt, SALT_BYTES)];
   const share = unfinished.share === undefined ? undefined : fromBase64url(unfinished.share, SHARE_BYTES);
@@ -123,7 +144,8 @@ export async function resumeUpload(
   const count = partCount(paddedSize, segmentsPerPart);
   const { isComplete, stored } = await retries.run(() => session.look(count, signal), signal);
   if (!isComplete) {
-    const upload = { session, keys: await deriveKeys(secret, salt, share), share, segmentsPerPart, ...content };
+    const keys = await deriveKeys(secret, salt, share, context.transport.encryption);
+    const upload = { session, keys, share, segmentsPerPart, ...content };
     await sendParts(context, upload, stored, options);
   }
   return { kind: 'upload', id, link, ownerSecret };
@@ -150,8 +172,9 @@ async function sessionOf(context: Context, { id, baseUrl, ownerSecret }: Unfinis
   return new PartSession({ ...context, baseUrl }, id, await ownerToken(ownerSecret));
 }
 
-function contentOf(sources: Source[], { segmentsPerPart, paddedSize }: Layout): Content {
-  const { size, metadata, stream } = buildPayload(sources);
+function contentOf({ transport }: Context, sources: Source[], { segmentsPerPart, paddedSize }: Layout): Content {
+  const payload = buildPayload(sources);
+  const { size, metadata, stream } = payload;
   return {
     paddedSize,
     describe: () => ({ ...metadata, size }),
@@ -160,7 +183,9 @@ function contentOf(sources: Source[], { segmentsPerPart, paddedSize }: Layout): 
       const isPadding = startBytes > 0 && startBytes >= size;
       const rest = isPadding ? new Blob([]).stream() : stream(startBytes);
       const abortable = rest.pipeThrough(new TransformStream(), { signal });
-      return cutIntoParts(abortable, segmentsPerPart, { firstPart, padTo: () => paddedSize });
+      const content = transport.encryption?.releasing(abortable) ?? abortable;
+      return cutIntoParts(content, segmentsPerPart, { firstPart, padTo: () => paddedSize });
     },
+    payload: () => payload,
   };
 }

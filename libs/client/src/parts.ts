@@ -1,6 +1,6 @@
 import { ByteReader } from './byte-reader.ts';
 import { type Bytes, concat, randomBytes } from './bytes.ts';
-import { deriveKeyCommitment, derivePartKey, SALT_BYTES } from './keys.ts';
+import { deriveCipherKey, deriveKeyCommitment, PART_KEY, SALT_BYTES } from './keys.ts';
 import { FORMAT_2 } from './layout.ts';
 import { segmentParameters } from './segments.ts';
 import { SEGMENT_BYTES, TAG_BYTES } from './size.ts';
@@ -16,6 +16,8 @@ export type PlainPart = {
   /** As long as `segmentsPerPart` says, unless it is the last. */
   plaintext: Bytes;
   isLast: boolean;
+  /** Nobody needs the plaintext any more: its memory is used for another part. */
+  release(): void;
 };
 
 /**
@@ -25,19 +27,15 @@ export type PlainPart = {
  */
 export async function encryptPart(
   payloadKey: CryptoKey,
-  { number, plaintext, isLast }: PlainPart,
+  { number, plaintext, isLast }: Omit<PlainPart, 'release'>,
   segmentsPerPart: number,
   random = randomBytes,
   into?: Bytes,
 ): Promise<Bytes> {
   const fullBytes = segmentsPerPart * SEGMENT_BYTES;
   if (plaintext.length > fullBytes || (plaintext.length < fullBytes && !isLast)) throw new Error('not a part');
-  const header = concat(new Uint8Array(8), random(SALT_BYTES), await deriveKeyCommitment(payloadKey));
-  const view = new DataView(header.buffer);
-  view.setUint32(0, segmentsPerPart);
-  view.setUint8(0, FORMAT_2);
-  view.setUint32(4, number);
-  const key = await derivePartKey(payloadKey, header);
+  const header = await newPartHeader(payloadKey, number, segmentsPerPart, random);
+  const key = await deriveCipherKey(payloadKey, header, PART_KEY);
   const count = Math.max(1, Math.ceil(plaintext.length / SEGMENT_BYTES));
   const length = header.length + plaintext.length + count * TAG_BYTES;
   const body = into && into.length >= length ? into.subarray(0, length) : new Uint8Array(length);
@@ -55,9 +53,24 @@ export async function encryptPart(
   return body;
 }
 
+/** The header of one encryption of a part: no two are the same. */
+export async function newPartHeader(
+  payloadKey: CryptoKey,
+  number: number,
+  segmentsPerPart: number,
+  random = randomBytes,
+): Promise<Bytes> {
+  const header = concat(new Uint8Array(8), random(SALT_BYTES), await deriveKeyCommitment(payloadKey));
+  const view = new DataView(header.buffer);
+  view.setUint32(0, segmentsPerPart);
+  view.setUint8(0, FORMAT_2);
+  view.setUint32(4, number);
+  return header;
+}
+
 /**
  * Content and padding, or what follows of both from some part on, cut for `encryptPart`. `padTo` is asked once, with the size of the
- * content. Holds one part at a time: its plaintext is good until the next one is asked for.
+ * content.
  */
 export async function* cutIntoParts(
   content: ReadableStream<Uint8Array>,
@@ -66,16 +79,18 @@ export async function* cutIntoParts(
 ): AsyncGenerator<PlainPart, void> {
   const bytes = new ByteReader(content);
   const fullBytes = segmentsPerPart * SEGMENT_BYTES;
-  const plaintext = new Uint8Array(fullBytes);
+  const spare: Bytes[] = [];
   let endBytes: number | undefined;
   try {
     for (let number = firstPart, isLast = false; !isLast; number += 1) {
       const startBytes = (number - 1) * fullBytes;
-      const { length } = await bytes.fill(plaintext);
-      plaintext.fill(0, length); // the padding
+      const buffer = spare.pop() ?? new Uint8Array(fullBytes);
+      const { length } = await bytes.fill(buffer);
+      buffer.fill(0, length); // the padding
       if ((await bytes.peek()) === undefined) endBytes ??= padTo(startBytes + length);
       isLast = endBytes !== undefined && endBytes <= startBytes + fullBytes;
-      yield { number, plaintext: isLast ? plaintext.subarray(0, (endBytes ?? 0) - startBytes) : plaintext, isLast };
+      const plaintext = isLast ? buffer.subarray(0, (endBytes ?? 0) - startBytes) : buffer;
+      yield { number, plaintext, isLast, release: () => void spare.push(buffer) };
     }
   } finally {
     // Best effort: a source that has failed has nothing left to cancel.

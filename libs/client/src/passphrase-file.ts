@@ -1,5 +1,6 @@
 import { fromBase64, fromBase64url, randomBytes, toBase64, toBase64url } from './bytes.ts';
 import { MayflyError } from './errors.ts';
+import { parseJson } from './fields.ts';
 import { derivePassphraseFileKey, SALT_BYTES } from './keys.ts';
 import { openMessage, sealMessage } from './message.ts';
 import { derivePasswordKey, type PasswordCost } from './password.ts';
@@ -45,27 +46,17 @@ export async function sealFile(text: string, { content, passphrase, unsafePasswo
 
 /** Throws `bad-source` for another file or version, and `wrong-password` when passphrase and file do not fit. */
 export async function openFile(json: string, { content, passphrase, unsafePasswordCost }: Options): Promise<string> {
-  const file = parse(json);
+  const file = (parseJson(json) ?? {}) as Partial<PassphraseFile>; // every field is looked at below
   const salt = fromBase64url(file.salt, SALT_BYTES);
   const [nonce, ciphertext] = [fromBase64(file.nonce), fromBase64(file.ciphertext)];
   const isKnown = file.format === FORMAT && file.version === VERSION && file.content === content;
-  if (!isKnown || !salt || nonce?.length !== NONCE_BYTES || !ciphertext) throw unreadable();
+  if (!isKnown || !salt || nonce?.length !== NONCE_BYTES || !ciphertext) {
+    throw new MayflyError('bad-source', { message: 'This file is not one that can be read here' });
+  }
   const passwordKey = await derivePasswordKey(passphrase, 'argon2id', salt, unsafePasswordCost);
   const key = await derivePassphraseFileKey(passwordKey, salt);
   return openMessage(key, content, { ciphertext, nonce }).catch((cause) => {
     // A changed file cannot be told from a wrong passphrase.
     throw new MayflyError('wrong-password', { message: 'The passphrase is wrong, or the file was changed', cause });
   });
-}
-
-function parse(json: string): Partial<PassphraseFile> {
-  try {
-    return (JSON.parse(json) ?? {}) as Partial<PassphraseFile>; // every field is looked at by openFile
-  } catch (cause) {
-    throw unreadable(cause);
-  }
-}
-
-function unreadable(cause?: unknown) {
-  return new MayflyError('bad-source', { message: 'This file is not one that can be read here', cause });
 }

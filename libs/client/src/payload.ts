@@ -11,6 +11,8 @@ export type Payload = {
   size: number;
   /** Reads the files, from a byte of the payload on. */
   stream(startBytes?: number): ReadableStream<Uint8Array>;
+  /** The only file, which is the payload. */
+  only?: Source;
 };
 
 /**
@@ -27,7 +29,12 @@ export function buildPayload(files: Source[]): Payload {
   const entries = sources.map(({ name, size, type = '' }) => ({ name, type, size }));
   assertDescribable(entries);
   if (others.length === 0) {
-    return { metadata: { files: entries }, size: first.size, stream: (startBytes) => readSource(first, startBytes) };
+    return {
+      metadata: { files: entries },
+      size: first.size,
+      stream: (startBytes) => readSource(first, startBytes),
+      only: first,
+    };
   }
   if (!sources.every(hasZipName)) throw new MayflyError('invalid-request', { message: 'A name is too long' });
   const size = archiveSize(sources);

@@ -1,5 +1,7 @@
 import { PASSWORD_ALGOS, type PasswordAlgo } from '@mayfly/vocabulary';
 import { type Bytes, fromBase64url, randomBytes, toBase64url } from './bytes.ts';
+import type { Context } from './context.ts';
+import type { Encryption } from './encryption.ts';
 import { MayflyError } from './errors.ts';
 import {
   deriveKeys,
@@ -36,16 +38,18 @@ export type Protection = {
 /** `sealedMetadata` means nothing without a password. */
 export async function newProtection(
   { password, passwordAlgo = 'argon2id', sealedMetadata }: PasswordOptions & { sealedMetadata?: boolean | undefined },
-  cost?: PasswordCost,
+  context: Pick<Context, 'passwordCost' | 'transport'>,
 ): Promise<Protection> {
   const [secret, ownerSecret] = [randomBytes(SECRET_BYTES), randomBytes(SECRET_BYTES)];
   const [salt, passwordSalt] = [randomBytes(SALT_BYTES), randomBytes(SALT_BYTES)];
   const passwordKey =
-    password === undefined ? undefined : await derivePasswordKey(password, passwordAlgo, passwordSalt, cost);
+    password === undefined
+      ? undefined
+      : await derivePasswordKey(password, passwordAlgo, passwordSalt, context.passwordCost);
   const share = passwordKey && sealedMetadata ? randomBytes(SHARE_BYTES) : undefined;
   return {
     secret,
-    keys: await deriveKeys(secret, salt, share),
+    keys: await deriveKeys(secret, salt, share, context.transport.encryption),
     linkSecret: passwordKey ? xorSecret(secret, passwordKey) : secret,
     said: { passwordAlgo: passwordKey && passwordAlgo, isSealed: share !== undefined },
     share,
@@ -101,8 +105,8 @@ export async function unlock(
 }
 
 /** The keys of an item whose link is open. */
-export function openKeys(link: Link, stored: StoredProtection): Promise<Keys> {
-  return deriveKeys(link.secret, readSalt(stored.salt), link.share);
+export function openKeys(link: Link, stored: StoredProtection, encryption?: Encryption): Promise<Keys> {
+  return deriveKeys(link.secret, readSalt(stored.salt), link.share, encryption);
 }
 
 /** The same for a note of format 2. */

@@ -7,4 +7,5 @@ export { getLeasedInfo, openLease } from './open-lease.ts';
 export { openLink } from './open-link.ts';
 export { getOwnStatus, setHooks, setTerms } from './owned.ts';
 export { cancelUpload, getStoredBytes, resumeUpload, uploadInParts, uploadStreamInParts } from './parted-uploads.ts';
+export { readMetadata } from './read-metadata.ts';
 export { getUsage } from './usage.ts';

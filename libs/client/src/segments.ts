@@ -1,11 +1,12 @@
 import { type Bytes, concat, randomBytes } from './bytes.ts';
 import { MayflyError } from './errors.ts';
+import type { SegmentParameters } from './segment-key.ts';
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from './size.ts';
 
 // The STREAM construction, docs/crypto.md, "Payload", and payload format 1. Memory is a few segments, whatever the payload's size.
 
 export const FORMAT_1 = 1;
-const PREFIX_BYTES = HEADER_BYTES - 1;
+export const PREFIX_BYTES = HEADER_BYTES - 1;
 export const MAX_SEGMENTS = 2 ** 32;
 
 /** Encrypts a payload. The nonce prefix is a parameter for known-answer tests only. */
@@ -41,7 +42,7 @@ export function encryptSegments(
 }
 
 /** What AES-GCM needs for one segment. Format 1 has a header, whose prefix begins the nonce; a part of format 2 has none. */
-export function segmentParameters(number: number, isLast: boolean, header?: Bytes) {
+export function segmentParameters(number: number, isLast: boolean, header?: Bytes): SegmentParameters {
   const nonce = new Uint8Array(PREFIX_BYTES + 5);
   if (header) nonce.set(header.subarray(1));
   const view = new DataView(nonce.buffer);

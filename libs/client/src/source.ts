@@ -1,3 +1,4 @@
+import type { ByteFeed } from './byte-feed.ts';
 import { MayflyError } from './errors.ts';
 import { withErrors, withoutStart } from './streams.ts';
 
@@ -11,7 +12,11 @@ export type Source = {
   lastModified?: number;
   stream(): ReadableStream<Uint8Array>;
   /** What follows from a byte on; without it, what comes before is read, too, when an upload is taken up again. */
-  slice?(startBytes: number): { stream(): ReadableStream<Uint8Array> };
+  slice?(startBytes: number): {
+    stream(): ReadableStream<Uint8Array>;
+    /** The same, into memory of the reader's. */
+    feed?(): ByteFeed;
+  };
 };
 
 /** The bytes of a source, from one on. Fails with `bad-source` unless they can be read and are as many as it said. */
@@ -23,7 +28,7 @@ export function readSource(source: Source, startBytes = 0): ReadableStream<Uint8
     if (!isRight) throw new MayflyError('bad-source', { message: `${name} changed while it was read` });
   };
   const bytes = withErrors(
-    startBytes > 0 && source.slice ? source.slice(startBytes).stream() : source.stream(),
+    (startBytes > 0 && source.slice ? source.slice(startBytes) : source).stream(),
     (cause) => new MayflyError('bad-source', { message: `${name} cannot be read`, cause }),
   );
   return bytes.pipeThrough(

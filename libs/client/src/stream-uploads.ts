@@ -7,8 +7,8 @@ import { newProtection } from './protection.ts';
 import { encryptSegments } from './segments.ts';
 import { plaintextSize } from './size.ts';
 import type { Source } from './source.ts';
+import type { StreamBody } from './streams.ts';
 import { withErrors } from './streams.ts';
-import type { StreamBody } from './transport.ts';
 import type { UploadOptions } from './upload-options.ts';
 import { sendUpload, uploadFiles } from './uploads.ts';
 
@@ -20,6 +20,9 @@ export type Spool = (
 
 /** With `uploadParts` nothing is spooled. */
 export type StreamUploadOptions = UploadOptions & { spool: Spool };
+
+/** Of parts that have to be held until they are stored, where little memory is to be taken: just above 5 MiB, which S3 wants. */
+const HELD_SEGMENTS = 80;
 
 type StreamSource = { name: string; type: string; content: ReadableStream<Uint8Array> };
 
@@ -35,6 +38,7 @@ export async function uploadStream(
   const segmentsPerPart = chooseSegmentsPerPart(
     Math.min(uploadParts.maxFileSize, partedCapacity(uploadParts)),
     uploadParts,
+    context.transport.encryption && HELD_SEGMENTS,
   );
   const maxBytes = partedLimit(uploadParts, segmentsPerPart);
   return sendAsItComes(context, { name, type, content }, { segmentsPerPart, maxBytes }, options);
@@ -47,8 +51,12 @@ async function sendSpooled(
   options: UploadOptions,
 ) {
   const { signal } = options;
-  const protection = await newProtection(options, context.passwordCost);
-  const body = await spool(content.pipeThrough(encryptSegments(protection.keys.file)), signal).catch((cause) => {
+  const protection = await newProtection(options, context);
+  const { file } = protection.keys;
+  const encrypted =
+    context.transport.encryption?.seal(file, { stream: () => content }) ??
+    content.pipeThrough(encryptSegments(file as CryptoKey)); // as keys are that no platform has derived
+  const body = await spool(encrypted, signal).catch((cause) => {
     throw signal?.aborted ? new MayflyError('aborted', { cause }) : cause;
   });
   try {
@@ -79,7 +87,8 @@ async function sendAsItComes(
       size = sizeBytes;
       return Math.min(padme(sizeBytes), limits.maxBytes);
     };
-    const parts = cutIntoParts(abortable, limits.segmentsPerPart, { padTo });
+    const passing = context.transport.encryption?.releasing(abortable) ?? abortable;
+    const parts = cutIntoParts(passing, limits.segmentsPerPart, { padTo });
     const first = (!options.inParts && (await parts.next()).value) || undefined;
     if (first && size !== undefined) {
       const plaintext = first.plaintext.subarray(0, size);
@@ -87,8 +96,8 @@ async function sendAsItComes(
       return await uploadFiles(context, [file], { ...options, inParts: false });
     }
     const { uploadStreamInParts } = await import('./resumable.ts');
-    const passing = { name, type, parts: following(first, parts), sizeBytes: () => size ?? 0 };
-    return await uploadStreamInParts(context, passing, limits, options);
+    const source = { name, type, parts: following(first, parts), sizeBytes: () => size ?? 0 };
+    return await uploadStreamInParts(context, source, limits, options);
   } catch (error) {
     throw signal?.aborted ? asMayflyError(error, signal) : error;
   } finally {

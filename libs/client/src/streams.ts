@@ -1,5 +1,12 @@
 import type { MayflyError } from './errors.ts';
 
+/** A request body that is too large to hold. */
+export type StreamBody = {
+  stream: ReadableStream<Uint8Array>;
+  /** Exact: it becomes the Content-Length. */
+  sizeBytes: number;
+};
+
 /** The same stream; when it breaks, it does so with an error of this library. */
 export function withErrors(
   stream: ReadableStream<Uint8Array>,

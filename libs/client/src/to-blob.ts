@@ -1,5 +1,5 @@
 import type { Bytes } from './bytes.ts';
-import type { StreamBody } from './transport.ts';
+import type { StreamBody } from './streams.ts';
 
 /** Large enough that a browser moves it out of the page's memory soon. */
 const PART_BYTES = 8 * 1024 * 1024;

@@ -1,11 +1,6 @@
 import type { Bytes } from './bytes.ts';
-
-/** A request body that is too large to hold. */
-export type StreamBody = {
-  stream: ReadableStream<Uint8Array>;
-  /** Exact: it becomes the Content-Length. */
-  sizeBytes: number;
-};
+import type { Encryption } from './encryption.ts';
+import type { StreamBody } from './streams.ts';
 
 export type TransportRequest = {
   method: 'GET' | 'POST' | 'DELETE';
@@ -27,7 +22,9 @@ export type TransportAnswer = {
 
 /** How requests reach the service. Any answer is an answer; only a connection that fails throws. */
 export interface Transport {
-  /** Parts of an upload under way at most: as many as have a connection of their own. 4. */
+  /** The most parts of an upload under way at once: as many as have a connection of their own. 4 by default. */
   maxParallel?: number;
+  /** What it brings for encrypting what it carries. */
+  encryption?: Encryption;
   send(request: TransportRequest): Promise<TransportAnswer>;
 }

@@ -10,7 +10,7 @@ export type PartOptions = RequestOptions &
   Pick<RetryOptions, 'patienceMs' | 'onTrouble'> & {
     /** Bytes of the encrypted payload that are sent, in parts those that are stored; infinitely many where nobody knows. */
     onProgress?: OnProgress;
-    /** Parts under way at most: there are two, and more while that makes it faster. The transport's: 4, in Node 8. */
+    /** The most parts under way at once: two at first, and more while that makes it faster. By default the transport's: 4, in Node 8. */
     maxParallel?: number | undefined;
   };
 

@@ -10,21 +10,24 @@ import { assertSealed, describe, readSealed } from './sealing.ts';
 import { encryptSegments } from './segments.ts';
 import { encryptedSize } from './size.ts';
 import type { Source } from './source.ts';
-import type { StreamBody } from './transport.ts';
+import type { StreamBody } from './streams.ts';
 import { uploadHeaders, uploadLink, uploadUrl } from './upload-headers.ts';
 import type { UploadOptions } from './upload-options.ts';
 
 /** Several files become one archive. Contract: POST /api/upload, then POST /api/meta/<id>; or in parts. */
 export async function uploadFiles(context: Context, files: Source[], options: UploadOptions): Promise<Created> {
-  const { metadata, size, stream } = buildPayload(files);
-  const layout = partsFor(size, options);
+  const payload = buildPayload(files);
+  const layout = partsFor(payload.size, options);
   if (layout) {
     const { uploadInParts } = await import('./resumable.ts');
     return uploadInParts(context, files, layout, options);
   }
-  const protection = await newProtection(options, context.passwordCost);
-  const body = { stream: stream().pipeThrough(encryptSegments(protection.keys.file)), sizeBytes: encryptedSize(size) };
-  return sendUpload(context, metadata, body, protection, options);
+  const protection = await newProtection(options, context);
+  const { file } = protection.keys;
+  const stream =
+    context.transport.encryption?.seal(file, payload) ??
+    payload.stream().pipeThrough(encryptSegments(file as CryptoKey)); // as keys are that no platform has derived
+  return sendUpload(context, payload.metadata, { stream, sizeBytes: encryptedSize(payload.size) }, protection, options);
 }
 
 /** What the service has to take for these files, for comparing it with its `maxFileSize`. Throws `too-many-files`. */

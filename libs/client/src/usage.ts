@@ -6,7 +6,7 @@ import { getUploadInfo } from './upload-info.ts';
 /** Downloads of an upload, views of a note. */
 export type Usage = { usedCount: number; maxUses: number; expiresAt: string };
 
-/** What everybody is told who knows the id. */
+/** What everybody who knows the id is told. */
 export async function getUsage(
   context: Context,
   item: { kind: Kind; id: string },

@@ -1,3 +1,4 @@
+import { CONFIG, NOTE_INFO, UPLOAD_INFO } from '@mayfly/testing/good-answers';
 import { type HostileService, openHostileService } from '@mayfly/testing/hostile-service';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -5,7 +6,6 @@ import { fetchTransport, MayflyClient, type MayflyError, newLease, type Transpor
 import { deriveKeys } from '../src/keys.ts';
 import { sealMessage } from '../src/message.ts';
 import { nodeTransport } from '../src/node/index.ts';
-import { CONFIG, NOTE_INFO, UPLOAD_INFO } from './answers.ts';
 
 const MIB = 1024 * 1024;
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';

@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { type RunningShape, startShape } from '@mayfly/testing/shapes';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MayflyClient, newLease, type ServiceConfig, type Source, type Transport } from '../src/index.ts';
+import { inSuite } from '@mayfly/testing/in-suite';
+import { startShape } from '@mayfly/testing/shapes';
+import { describe, expect, test } from 'vitest';
+import { MayflyClient, newLease, type Source, type Transport } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { collect, inPieces } from './bytes.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -11,15 +12,10 @@ import { FakeClock } from './fake-clock.ts';
 const SEGMENT = 65_536;
 const PART = 128 * SEGMENT;
 
-let service: RunningShape;
-let config: ServiceConfig;
+const service = inSuite(() => startShape('all'));
 const clientThrough = (transport: Transport) =>
-  new MayflyClient({ baseUrl: service.baseUrl, transport, clock: new FakeClock() });
-beforeAll(async () => {
-  service = await startShape('all');
-  config = await clientThrough(nodeTransport()).getConfig();
-});
-afterAll(() => service[Symbol.asyncDispose]());
+  new MayflyClient({ baseUrl: service().baseUrl, transport, clock: new FakeClock() });
+const config = inSuite(() => clientThrough(nodeTransport()).getConfig());
 
 /** Every second answer under a lease breaks after some of its bytes. */
 function cutting(): Transport {
@@ -54,13 +50,13 @@ function cutAfter(body: ReadableStream<Uint8Array>, bytes: number): ReadableStre
 
 async function send(content: Uint8Array, inParts: boolean, maxDownloads = 3) {
   const file: Source = { name: 'a', size: content.length, stream: () => inPieces(content, 1_000_000) };
-  const { uploadParts } = config;
+  const { uploadParts } = config();
   return clientThrough(nodeTransport()).uploadFiles([file], { expireSec: 3600, maxDownloads, uploadParts, inParts });
 }
 
 /** By one process after the other, each of which ends somewhere in the middle. */
 async function downloadInTurns(link: string, lease: string, size: number): Promise<Buffer> {
-  const { downloadLeases } = config;
+  const { downloadLeases } = config();
   let received = Buffer.alloc(0);
   for (let isWhole = false; !isWhole; ) {
     const controller = new AbortController();
@@ -89,7 +85,7 @@ describe.each([false, true])('in parts: %s', (inParts) => {
     expect((await downloadInTurns(sent.link, lease, size)).equals(content)).toBe(true);
 
     const client = clientThrough(cutting());
-    const { downloadLeases } = config;
+    const { downloadLeases } = config();
     expect(await client.getUsage(sent)).toMatchObject({ usedCount: 1 });
     await client.endLease(sent.link, lease);
     const options = { lease, downloadLeases, startBytes: size, isContinued: true };
@@ -101,7 +97,7 @@ describe.each([false, true])('in parts: %s', (inParts) => {
     const content = randomBytes(size);
     const sent = await send(content, inParts);
     const client = clientThrough(cutting());
-    const pieces = await client.openContent(sent.link, { downloadLeases: config.downloadLeases });
+    const pieces = await client.openContent(sent.link, { downloadLeases: config().downloadLeases });
     expect(pieces.size).toBe(size);
     const reads = Array.from({ length: 12 }, async () => {
       const startBytes = randomInt(size + 1);
@@ -119,7 +115,7 @@ describe.each([false, true])('in parts: %s', (inParts) => {
     async (sealedMetadata) => {
       const content = randomBytes(500_000);
       const file: Source = { name: 'a', size: content.length, stream: () => inPieces(content) };
-      const { uploadParts, downloadLeases } = config;
+      const { uploadParts, downloadLeases } = config();
       const options = { expireSec: 3600, maxDownloads: 1, uploadParts, inParts, sealedMetadata } as const;
       const client = clientThrough(nodeTransport());
       const { link } = await client.uploadFiles([file], { ...options, password: 'right' });
@@ -150,7 +146,7 @@ describe.each([false, true])('in parts: %s', (inParts) => {
     const content = randomBytes(12_000_000);
     const sent = await send(content, inParts);
     const client = clientThrough(nodeTransport());
-    const { downloadLeases } = config;
+    const { downloadLeases } = config();
     const lease = newLease();
     const pieces = await client.openContent(sent.link, { lease, downloadLeases });
     const read = async (startBytes: number, endBytes: number) =>

@@ -37,7 +37,7 @@ export async function sealUpload(
   const keys = await deriveKeys(secret, salt);
   const pieces: Uint8Array[] = [];
   if (segmentsPerPart === undefined) {
-    pieces.push(await collect(inPieces(content).pipeThrough(encryptSegments(keys.file))));
+    pieces.push(await collect(inPieces(content).pipeThrough(encryptSegments(keys.file as CryptoKey))));
   } else {
     const padTo = () => paddedSize ?? content.length;
     for await (const part of cutIntoParts(inPieces(content), segmentsPerPart, { padTo })) {

@@ -13,6 +13,7 @@ import {
   uploadSize,
 } from '../src/index.ts';
 import { chooseSegmentsPerPart, partBytes, partedSize } from '../src/layout.ts';
+import { nodeEncryption } from '../src/node/encryption.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { Parallelism } from '../src/part-queue.ts';
 import { collect, inPieces } from './bytes.ts';
@@ -156,6 +157,41 @@ describe('what is sent in parts', () => {
     expect(chooseSegmentsPerPart(10, { ...UPLOAD_PARTS, maxBytes: partBytes(100) })).toBe(100);
     expect(partBytes(chooseSegmentsPerPart(98e9, UPLOAD_PARTS))).toBeLessThan(UPLOAD_PARTS.maxBytes);
     expect(() => chooseSegmentsPerPart(100e9, UPLOAD_PARTS)).toThrow('at most 98,959,360,000 bytes');
+  });
+
+  test('has parts of 16 MiB where they are read while they are sent, and several connections have enough of them', async () => {
+    const { service } = start();
+    const readable = (size: number): Source => {
+      const nothing = { fill: async () => new Uint8Array(), cancel: async () => {} };
+      return {
+        name: 'a',
+        size,
+        stream: () => inPieces(patterned(0)),
+        slice: () => ({ ...source('a', patterned(0)), feed: () => nothing }),
+      };
+    };
+    const segmentsOf = async (file: Source, encryption?: typeof nodeEncryption, limits = UPLOAD_PARTS) => {
+      const transport = { ...service.transport(), ...(encryption ? { encryption } : {}) };
+      const client = new MayflyClient({ baseUrl: 'https://mayfly.example', transport });
+      const begun = Promise.withResolvers<number>();
+      const uploading = client.uploadFiles([file], {
+        ...UPLOAD,
+        uploadParts: limits,
+        onUnfinished({ segmentsPerPart }) {
+          begun.resolve(segmentsPerPart);
+          throw new Error('enough is known');
+        },
+      });
+      await expect(uploading).rejects.toThrow();
+      return begun.promise;
+    };
+    const large = 3 * 256 * 65_536 + 1;
+    expect(await segmentsOf(readable(large), nodeEncryption)).toBe(256);
+    expect(await segmentsOf(readable(large - 1), nodeEncryption)).toBe(128);
+    expect(await segmentsOf(readable(large))).toBe(128);
+    const { slice: _, ...passing } = readable(large);
+    expect(await segmentsOf(passing, nodeEncryption)).toBe(128);
+    expect(await segmentsOf(readable(large), nodeEncryption, { ...UPLOAD_PARTS, maxBytes: partBytes(200) })).toBe(200);
   });
 
   test('is padded as far as the service takes it', async () => {

@@ -1,3 +1,4 @@
+import { UPLOAD_INFO } from '@mayfly/testing/good-answers';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Bytes } from '../src/bytes.ts';
@@ -15,9 +16,8 @@ import {
 import { sealMessage } from '../src/message.ts';
 import { openPayload } from '../src/open-payload.ts';
 import { padme } from '../src/padding.ts';
-import { cutIntoParts, encryptPart } from '../src/parts.ts';
+import { cutIntoParts, encryptPart, type PlainPart } from '../src/parts.ts';
 import { SEGMENT_BYTES } from '../src/size.ts';
-import { UPLOAD_INFO } from './answers.ts';
 import { collect, fromHex, inPieces, sha256 } from './bytes.ts';
 import * as reference from './parts-reference.ts';
 import { patterned } from './reference.ts';
@@ -336,11 +336,24 @@ describe('padding', () => {
     const cut = (firstPart: number) =>
       Array.fromAsync(
         cutIntoParts(inPieces(content.subarray((firstPart - 1) * SEGMENT_BYTES)), 1, { firstPart, padTo }),
-        (part) => ({ ...part, plaintext: part.plaintext.slice() }), // its buffer is the next one's
+        ({ release: _, ...part }) => part,
       );
     const all = await cut(1);
     expect(all).toHaveLength(6);
     for (let first = 1; first <= 6; first += 1) expect(await cut(first)).toEqual(all.slice(first - 1));
+  });
+
+  test('is cut into the memory of parts that were released, and into no other', async () => {
+    const content = patterned(4 * SEGMENT_BYTES);
+    const parts = cutIntoParts(inPieces(content), 1);
+    const next = async () => (await parts.next()).value as PlainPart;
+    const [first, second] = [await next(), await next()];
+    first.release();
+    const third = await next();
+    expect(third.plaintext.buffer).toBe(first.plaintext.buffer);
+    const fourth = await next();
+    const whole = [second, third, fourth].map(({ plaintext }) => plaintext);
+    expect(Buffer.concat(whole).equals(content.subarray(SEGMENT_BYTES))).toBe(true);
   });
 });
 

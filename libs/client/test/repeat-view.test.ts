@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CONFIG, NOTE_INFO } from '@mayfly/testing/good-answers';
 import { serve } from '@mayfly/testing/listen';
 import { describe, expect, test } from 'vitest';
 import { fetchTransport, MayflyClient, parseLink } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
-import { CONFIG, NOTE_INFO } from './answers.ts';
 
 const INFO = NOTE_INFO;
 

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { makeOldNote } from '@mayfly/testing/old-note';
-import { type RunningShape, startShape } from '@mayfly/testing/shapes';
+import { startShape } from '@mayfly/testing/shapes';
 import { freshFolder } from '@mayfly/testing/stores';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   fetchTransport,
   MayflyClient,
@@ -22,16 +23,14 @@ import { patterned } from './reference.ts';
 const MIB = 1024 * 1024;
 const CHEAP = { argon2id: { memoryKiB: 64, passes: 1 }, pbkdf2: { iterations: 10 } };
 
-let service: RunningShape;
-beforeAll(async () => {
-  const options = '1,60,3600';
-  service = await startShape('all', {
+const options = '1,60,3600';
+const service = inSuite(() =>
+  startShape('all', {
     EXPIRE_OPTIONS_SEC: options,
     NOTE_EXPIRE_OPTIONS_SEC: options,
     MAX_FILE_SIZE: '24MiB',
-  });
-});
-afterAll(() => service?.[Symbol.asyncDispose]());
+  }),
+);
 
 function source(name: string, content: Uint8Array, type = ''): Source {
   return { name, type, size: content.length, stream: () => inPieces(content, 100_000) };
@@ -50,7 +49,7 @@ describe.each([
   ['fetch', fetchTransport],
 ] as const)('through the %s transport', (_, buildTransport) => {
   const open = () =>
-    new MayflyClient({ baseUrl: service.baseUrl, transport: buildTransport(), unsafePasswordCost: CHEAP });
+    new MayflyClient({ baseUrl: service().baseUrl, transport: buildTransport(), unsafePasswordCost: CHEAP });
 
   test('the service says what it accepts', async () => {
     expect(await open().getConfig()).toMatchObject({ maxFileSize: 24 * MIB, expireOptionsSec: [1, 60, 3600] });
@@ -156,7 +155,7 @@ describe.each([
   });
 
   test('a note of an old link is read as ever, and says its type before', async () => {
-    const link = await makeOldNote(service.baseUrl, '# 蜉蝣', { contentType: 'markdown' });
+    const link = await makeOldNote(service().baseUrl, '# 蜉蝣', { contentType: 'markdown' });
     expect(link.split('#')[1]).toHaveLength(43);
     expect(await open().getNote(link)).toMatchObject({ contentType: 'markdown', viewCount: 0 });
     expect(await open().viewNote(link)).toMatchObject({ text: '# 蜉蝣', contentType: 'markdown', viewCount: 1 });
@@ -170,7 +169,7 @@ describe.each([
         return nodeTransport().send(request);
       },
     };
-    const client = new MayflyClient({ baseUrl: service.baseUrl, transport });
+    const client = new MayflyClient({ baseUrl: service().baseUrl, transport });
     const { noteMaxSize } = await client.getConfig();
     for (const contentType of NOTE_CONTENT_TYPES) {
       for (const text of ['', 'a', 'x'.repeat(1000)]) {
@@ -229,6 +228,10 @@ describe.each([
     const client = open();
     const upload = await client.uploadFiles([source('a', patterned(10))], UPLOAD);
     await expect(client.download(await withOtherSecret(upload.link))).rejects.toMatchObject({ code: 'tampered' });
+    const old = `${upload.link.split('#')[0]}#${'B'.repeat(42)}A`; // without a check
+    for (const open of [() => client.getInfo(old), () => client.download(old)]) {
+      await expect(open()).rejects.toMatchObject({ code: 'wrong-token' });
+    }
     expect((await client.getInfo(upload.link)).downloadCount).toBe(0);
     const note = await client.createNote('x', NOTE);
     await expect(client.viewNote(await withOtherSecret(note.link))).rejects.toMatchObject({ code: 'wrong-token' });
@@ -280,16 +283,16 @@ describe.each([
   test('nobody at the address is a network error, and something else there is no service', async () => {
     const away = new MayflyClient({ baseUrl: 'http://127.0.0.1:9', transport: buildTransport() });
     await expect(away.getConfig()).rejects.toMatchObject({ code: 'network' });
-    const elsewhere = new MayflyClient({ baseUrl: `${service.baseUrl}/elsewhere`, transport: buildTransport() });
+    const elsewhere = new MayflyClient({ baseUrl: `${service().baseUrl}/elsewhere`, transport: buildTransport() });
     await expect(elsewhere.getConfig()).rejects.toMatchObject({ code: 'not-found' });
   });
 });
 
 test('with the real costs a password takes its time and works', async () => {
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const { link } = await client.createNote('x', { ...NOTE, password: 'long and right' });
   expect(await client.viewNote(link, { password: 'long and right' })).toMatchObject({ text: 'x' });
-  const cheap = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport(), unsafePasswordCost: CHEAP });
+  const cheap = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport(), unsafePasswordCost: CHEAP });
   const viewing = cheap.viewNote(link, { password: 'long and right' });
   await expect(viewing).rejects.toMatchObject({ code: 'wrong-password' });
 });
@@ -298,7 +301,7 @@ test('a file of this machine is read when it is sent', async () => {
   await using folder = await freshFolder();
   const path = join(folder.path, 'data.bin');
   writeFileSync(path, patterned(MIB));
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const { link } = await client.uploadFiles([await fileSource(path)], UPLOAD);
   const { metadata, payload } = await client.download(link);
   expect(metadata.files).toEqual([{ name: 'data.bin', type: '', size: MIB }]);
@@ -308,7 +311,7 @@ test('a file of this machine is read when it is sent', async () => {
 
 test.each([0, 1, 65_536, 3 * MIB + 7])('a stream of %i bytes arrives, though nobody knew its size', async (size) => {
   await using folder = await freshFolder();
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const content = patterned(size);
   const seen: string[] = [];
   const onProgress = () => seen.push(...readdirSync(folder.path));
@@ -323,7 +326,7 @@ test.each([0, 1, 65_536, 3 * MIB + 7])('a stream of %i bytes arrives, though nob
 
 test('a spool ends with what it may hold, and with its source', async () => {
   await using folder = await freshFolder();
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const send = (stream: () => ReadableStream<Uint8Array>, maxBytes: number, signal?: AbortSignal) =>
     client.uploadStream(
       { name: 'a', stream },
@@ -338,7 +341,7 @@ test('a spool ends with what it may hold, and with its source', async () => {
 });
 
 test('the size of an upload is known before', async () => {
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const files = [source('a', patterned(70_000)), source('b', patterned(3))];
   for (const some of [files, files.slice(1)]) {
     const { link } = await client.uploadFiles(some, UPLOAD);
@@ -347,7 +350,7 @@ test('the size of an upload is known before', async () => {
 });
 
 test('how often something was used can be asked without its link', async () => {
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const upload = await client.uploadFiles([source('a', patterned(10))], UPLOAD);
   const note = await client.createNote('x', { ...NOTE, maxViews: 1 });
   await collect((await client.download(upload.link)).payload);
@@ -366,7 +369,7 @@ test('too many requests say when to come back', async () => {
 });
 
 function blobs(): string[] {
-  const entries = readdirSync(String(service.blobs.settings.BLOB_DIR), { recursive: true, withFileTypes: true });
+  const entries = readdirSync(String(service().blobs.settings.BLOB_DIR), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
@@ -393,7 +396,7 @@ function endless() {
 }
 
 test('as many files arrive as one upload can name, in one piece and in parts; more are refused before anything is sent', async () => {
-  const client = new MayflyClient({ baseUrl: service.baseUrl, transport: nodeTransport() });
+  const client = new MayflyClient({ baseUrl: service().baseUrl, transport: nodeTransport() });
   const { maxFilesPerUpload, uploadParts } = await client.getConfig();
   const files = Array.from({ length: 1000 }, (_, index) => source(`${index}`.padStart(150, 'ü'), patterned(1)));
   const describedBytes = (some: Source[]) =>

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UPLOAD_INFO } from '@mayfly/testing/good-answers';
 import { serve } from '@mayfly/testing/listen';
 import { describe, expect, test } from 'vitest';
 import { fetchTransport, MayflyClient, type Source } from '../src/index.ts';
 import { nodeTransport } from '../src/node/index.ts';
 import { encryptedSize } from '../src/size.ts';
-import { UPLOAD_INFO } from './answers.ts';
 import { collect, inPieces } from './bytes.ts';
 import { patterned } from './reference.ts';
 

@@ -5,4 +5,8 @@
 export const NODE_ARGS = ['--max-semi-space-size=8'];
 
 /** glibc: two heaps for all threads, and what is freed goes back to the system. */
-export const ALLOCATION = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
+export const ALLOCATION = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};

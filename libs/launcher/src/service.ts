@@ -36,7 +36,13 @@ export async function startService(
     { ...INHERITED, ...settings, HOST, PORT },
     options,
   );
-  return Object.assign(program, { name, url: url ?? `http://${HOST}:${PORT}` });
+  return Object.assign(program, { name, url: url ?? `http://${reachable(HOST)}:${PORT}` });
+}
+
+/** Where this machine reaches what listens there. */
+function reachable(host: string): string {
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 type Start<S> = (name: string, settings?: Record<string, string>) => Promise<S>;

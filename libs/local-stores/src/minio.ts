@@ -27,8 +27,8 @@ export function findMinio(): string | undefined {
   return findProgram(['minio'], [minioFolder()]);
 }
 
-/** Starts a MinIO that keeps nothing, on 127.0.0.1. Throws CannotStart when it does not come up. */
-export async function startMinio(program: string): Promise<LocalMinio> {
+/** Starts a MinIO that keeps nothing, on 127.0.0.1, with settings of its own besides. Throws CannotStart when it does not come up. */
+export async function startMinio(program: string, settings: Record<string, string> = {}): Promise<LocalMinio> {
   await using undo = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-minio-'));
   chmodSync(folder, 0o700);
@@ -49,6 +49,7 @@ export async function startMinio(program: string): Promise<LocalMinio> {
         MINIO_ROOT_PASSWORD: secretKey,
         MINIO_BROWSER: 'off',
         MINIO_UPDATE: 'off',
+        ...settings,
       },
       ready: /^API: http/,
     }),

@@ -80,7 +80,6 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
     ]),
   );
   const url = `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`;
-  await createDatabase(url);
 
   const running = undo.move();
   const stop = () => running.disposeAsync();
@@ -113,6 +112,7 @@ async function createCluster({ bin, folder, account }: Place, { dataDir }: Postg
   const args = [...locale, ...access, `--pgdata=${draft}`, kind];
   try {
     await promisify(execFile)(join(bin, 'initdb'), args, { cwd: '/', env: ENVIRONMENT, ...account });
+    await createDatabase(join(bin, 'postgres'), [draft, ...(dataDir === undefined ? ['-F'] : [])], account);
   } catch (cause) {
     const { stderr, message } = cause as Error & { stderr?: string };
     throw new CannotStart(`PostgreSQL could not create its data in ${folder}: ${(stderr || message).trim()}`, {
@@ -121,6 +121,14 @@ async function createCluster({ bin, folder, account }: Place, { dataDir }: Postg
   }
   renameSync(draft, cluster);
   return password;
+}
+
+/** Without a server, once: later starts need not look whether it is there. */
+async function createDatabase(program: string, place: string[], account: Place['account']) {
+  const args = ['--single', '-c', 'exit_on_error=on', '-D', ...place, 'postgres'];
+  const running = promisify(execFile)(program, args, { cwd: '/', env: ENVIRONMENT, ...account });
+  running.child.stdin?.end(`create database ${NAME}\n`);
+  await running;
 }
 
 async function run(place: Place, port: number, { dataDir, maxConnections = 100, onLog }: PostgresOptions) {
@@ -168,10 +176,4 @@ const logPieceMib = (folder: string) => (diskMib(folder) < 8_192 ? 4 : 16);
 function logSizes(folder: string): string[] {
   const most = Math.min(Math.max(Math.floor(diskMib(folder) / 32), 32), 1_024);
   return [`max_wal_size=${most}MB`, `min_wal_size=${Math.min(most, 80)}MB`];
-}
-
-async function createDatabase(url: string) {
-  const running = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'create-database.ts')]);
-  running.child.stdin?.end(url);
-  await running;
 }

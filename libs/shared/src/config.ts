@@ -68,12 +68,16 @@ export function parseUrl(text: string, protocols: string[]): string | undefined 
   return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined;
 }
 
-function parseHashes(text: string): ReadonlySet<string> | undefined {
-  const hashes = text
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((part) => part !== '');
-  return hashes.length > 0 && hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash)) ? new Set(hashes) : undefined;
+function parseHashes(text: string): ReadonlyMap<string, { bytes: number | undefined }> | undefined {
+  const found = new Map<string, { bytes: number | undefined }>();
+  for (const part of text.split(/[\s,]+/).filter((one) => one !== '')) {
+    const [hash = '', size, ...others] = part.toLowerCase().split(':');
+    const bytes = size === undefined ? undefined : parseBytes(size);
+    if (!/^[0-9a-f]{64}$/.test(hash) || others.length > 0 || (size !== undefined && bytes === undefined))
+      return undefined;
+    found.set(hash, { bytes });
+  }
+  return found.size > 0 ? found : undefined;
 }
 
 function parseOrigins(text: string): string[] | undefined {
@@ -120,8 +124,11 @@ export const text = setting('text', (value) => value);
 export const httpUrl = setting('an http:// or https:// address', (value) => parseUrl(value, ['http:', 'https:']));
 /** Origins as browsers send them: no path, no slash at the end, no default port. */
 export const origins = setting('origins such as https://app.example, separated by commas', parseOrigins);
-/** For what is recognised by its hash, so that a setting need not hold it. */
-export const hashes = setting('SHA-256 hashes in hex, separated by commas or white space', parseHashes);
+/** For what is recognised by its hash, so that a setting need not hold it; each may have a number of bytes of its own. */
+export const hashesWithBytes = setting(
+  'SHA-256 hashes in hex, each alone or with a size (`<hash>:10GiB`), separated by commas or white space',
+  parseHashes,
+);
 /** A header by its name, in lower case. */
 export const headerName = setting('the name of a header', (value) =>
   /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i.test(value) ? value.toLowerCase() : undefined,

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { ConfigError } from './config.ts';
 import { masked } from './error-for-log.ts';
 import { Unavailable } from './errors.ts';
+import { garbageCollector } from './read-buffers.ts';
 
 /** Resolves with what asked this process to stop: a signal, or the end of the parent that opened an IPC channel. */
 export type UntilStopped = () => Promise<string>;
@@ -51,9 +51,7 @@ export async function runProcess(main: (untilStopped: UntilStopped) => Promise<v
  * process-memory.
  */
 function giveBackTheStart() {
-  setFlagsFromString('--expose-gc');
-  const gc: NodeJS.GCFunction = runInNewContext('gc');
-  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  garbageCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 function startProblem(error: unknown): string {

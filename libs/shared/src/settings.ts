@@ -15,6 +15,7 @@ import {
   text,
 } from './config.ts';
 import { base64urlBytes, hosts } from './notice-values.ts';
+import { s3IdentitySettings } from './s3-identity-settings.ts';
 
 // The settings that several processes read, in groups; what one alone reads is in its service. The table in
 // docs/settings.md is checked against all of them.
@@ -79,9 +80,9 @@ export const reportSettings = {
 /** Whether everybody may create. Contract 16. */
 export const guardSettings = {
   CREATE_GUARD: choice(
-    ['open', 'key', 'header'],
+    ['open', 'key', 'header', 'oidc'],
     'open',
-    'who may create uploads, notes and requests: everybody, who has a key, or whom a proxy names',
+    'who may create uploads, notes and requests: everybody, who has a key, whom a proxy names, or who signs in',
   ),
 };
 
@@ -170,6 +171,7 @@ export const blobSettings = {
   S3_PATH_STYLE: choice(['true', 'false'], 'true', 'whether the bucket is in the path (true) or in the host name'),
   S3_ACCESS_KEY: optional(text(undefined, 'key of the S3 store')),
   S3_SECRET_KEY: optional(text(undefined, 'secret of that key')),
+  ...s3IdentitySettings,
 };
 
 export const redisSettings = {

@@ -36,6 +36,8 @@ export interface BlobStore {
    * destroyed, and `errored` says why. KeptWaiting when it failed because its reader had stalled.
    */
   open(id: string, sizeBytes?: number, range?: ByteRange): Promise<Readable | undefined>;
+  /** All of a payload of `sizeBytes` in one buffer, for payloads that are small; else as `open`. */
+  read(id: string, sizeBytes: number): Promise<Buffer | undefined>;
   /** Deletes the payloads; one that is not there is fine. Resolves with those that could not be deleted. */
   delete(ids: string[]): Promise<string[]>;
   /** Everything that is stored, a page at a time, in rising order of ids. What Mayfly has not named is left out. */

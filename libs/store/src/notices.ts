@@ -10,6 +10,7 @@ export type NoticeEvent = 'used' | 'whole' | 'dropped';
 export type Notice = {
   /** Random, and the same at every attempt. */
   id: string;
+  itemId: string;
   event: NoticeEvent;
   /** To the minute; undefined where times are not kept. */
   at: Date | undefined;
@@ -28,7 +29,7 @@ export interface Notices {
    */
   take(which: { limit: number; perHost: number; busyHosts: string[] }): Promise<{ taken: Notice[]; dropped: number }>;
   /** It was sent, or never will be. */
-  settle(id: string): Promise<void>;
+  settle(notice: Pick<Notice, 'id' | 'itemId'>): Promise<void>;
   /** The receiver of this notice wants no more: its hook goes, with all that was to be sent there. Another that has taken its place stays. */
   endHook(notice: Notice): Promise<void>;
   /** How many wait, counted up to 100,000. */

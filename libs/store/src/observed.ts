@@ -191,6 +191,7 @@ export function observedBlobs(blobs: PairedBlobs & AsyncDisposable, kind: string
     reserve: (...given) => blobs.reserve(...given),
     put: (...given) => run('put', () => blobs.put(...given)),
     open: (...given) => run('open', () => blobs.open(...given)),
+    read: (...given) => run('read', () => blobs.read(...given)),
     delete: (...given) => run('delete', () => blobs.delete(...given)),
     list: () => blobs.list(),
     endPartials: (...given) => run('endPartials', () => blobs.endPartials(...given)),

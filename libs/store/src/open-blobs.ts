@@ -1,18 +1,22 @@
 import { type Config, ConfigError } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
+import type { s3IdentitySettings } from '@mayfly/shared/s3-identity-settings';
 import type { blobSettings, storageSettings } from '@mayfly/shared/settings';
 import { openDiskBlobs } from './disk/blobs.ts';
 import { defaultMinFree, diskBytes } from './disk/room.ts';
 import type { StoreRecord } from './marker.ts';
 import { observedBlobs } from './observed.ts';
 import { type PairedBlobs, pairedBlobs } from './paired-blobs.ts';
+import { renewedKeys } from './s3/renewed-keys.ts';
+import { keySource } from './s3/temporary-keys.ts';
 
 /** The largest object that one PUT can carry (Amazon S3, and what speaks its protocol). */
 const LARGEST_OBJECT_BYTES = 5 * 2 ** 30;
 const LEAST_PART_BYTES = 5 * 2 ** 20;
 
 type StorageConfig = Partial<Config<typeof storageSettings>>;
-type BlobConfig = Config<typeof blobSettings> &
+type BlobConfig = Config<Omit<typeof blobSettings, keyof typeof s3IdentitySettings>> &
+  Partial<Config<typeof s3IdentitySettings>> &
   StorageConfig & { MAX_FILE_SIZE?: number; UPLOAD_PART_BYTES_MIN?: number; UPLOAD_SESSION_SEC?: number };
 
 /** How each kind of blob store is opened; its name is what it is measured under. All throw ConfigError. */
@@ -25,10 +29,11 @@ const PLACES = {
   },
 
   async s3(config: BlobConfig) {
-    const { S3_ENDPOINT = '', S3_ACCESS_KEY, S3_SECRET_KEY, MAX_FILE_SIZE = 0 } = config;
+    const { S3_ENDPOINT = '', MAX_FILE_SIZE = 0 } = config;
     const { UPLOAD_SESSION_SEC = 0, UPLOAD_PART_BYTES_MIN = 0 } = config;
-    if (S3_ACCESS_KEY === undefined || S3_SECRET_KEY === undefined) {
-      throw new ConfigError('Bad settings: S3_ENDPOINT needs S3_ACCESS_KEY and S3_SECRET_KEY.');
+    const source = keySource(config);
+    if (!source && (config.S3_ACCESS_KEY === undefined || config.S3_SECRET_KEY === undefined)) {
+      throw new ConfigError('Bad settings: S3_ENDPOINT needs S3_ACCESS_KEY and S3_SECRET_KEY, or S3_KEYS.');
     }
     if (MAX_FILE_SIZE > LARGEST_OBJECT_BYTES) {
       throw new ConfigError('Bad settings: MAX_FILE_SIZE must be at most 5GiB, the largest object of one S3 request.');
@@ -40,7 +45,7 @@ const PLACES = {
     }
     // Its library takes 13 MB of memory, which a folder does not need.
     const { openS3Blobs } = await import('./s3/blobs.ts');
-    return openS3Blobs({ ...config, S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY });
+    return openS3Blobs({ ...config, S3_ENDPOINT, keys: source && renewedKeys(source) });
   },
 };
 

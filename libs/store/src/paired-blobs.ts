@@ -100,6 +100,7 @@ export async function pairedBlobs(
   return {
     reserve: (id, sizeBytes) => place.reserve(id, sizeBytes),
     open: (...given) => place.open(...given),
+    read: (...given) => place.read(...given),
     list: () => place.list(),
     endPartials: (...given) => place.endPartials(...given),
     parts: pairedParts(place.parts, () => assertUsable().catch(rejectUnavailable)),

@@ -58,7 +58,10 @@ export interface Uploads {
   find(id: string): Promise<Upload | undefined>;
   /** Stores the metadata, once. False when it was there already or the upload is no longer available. */
   setMeta(id: string, meta: EncryptedMeta): Promise<boolean>;
-  /** Counts one download, leases the blob, and resolves with the count now; 0 when none is left or the upload has gone. */
+  /**
+   * Counts one download, leases the blob, and resolves with the count now; 0 when none is left or the upload has gone. With a lease
+   * of 0 seconds nobody reads the blob any more: the sweep need not wait.
+   */
   claimDownload(id: string, leaseSec: number): Promise<number>;
   /** A download that was claimed is over, whatever became of it: one less keeps the sweep away. Whole ones are counted for the owner. */
   release(id: string, isWhole: boolean): Promise<void>;

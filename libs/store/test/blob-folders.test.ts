@@ -8,8 +8,8 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { BlobStore } from '../src/blobs.ts';
 import { openDiskBlobs } from '../src/disk/blobs.ts';
-import { memoryStoreRecord } from '../src/memory/store-record.ts';
 import { pairedBlobs } from '../src/paired-blobs.ts';
+import { memoryStoreRecord } from './memory-store-record.ts';
 
 // What earlier versions have put into one flat folder, and its way into the folders. Decision blob-folders.
 

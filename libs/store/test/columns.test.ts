@@ -13,10 +13,7 @@ let checks: Record<string, () => Promise<void>>;
 beforeAll(async () => {
   const stack = new AsyncDisposableStack();
   ({ url } = stack.use(await freshDatabase({ hasTables: true })));
-  const db = stack.adopt(
-    openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, pino({ level: 'silent' })),
-    (open) => open.destroy(),
-  );
+  const db = stack.use(openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, pino({ level: 'silent' })));
   checks = { files: postgresUploads(db).check, notes: postgresNotes(db).check };
   return () => stack.disposeAsync();
 });

@@ -10,7 +10,7 @@ export type BlobsUnderTest = {
   blobs: BlobStore;
   /** Names of everything that is stored, also what is half written. */
   names: () => Promise<string[]>;
-  close?: () => PromiseLike<void>;
+  close: () => PromiseLike<void>;
 };
 
 async function* pieces(...chunks: Buffer[]) {
@@ -28,7 +28,7 @@ export function blobsContract(name: string, open: () => Promise<BlobsUnderTest>)
     beforeAll(async () => {
       ({ blobs, names, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     test('a blob is read as it was written', async () => {
       const id = randomUUID();
@@ -50,6 +50,16 @@ export function blobsContract(name: string, open: () => Promise<BlobsUnderTest>)
         expect(stream && (await buffer(stream)).equals(blob)).toBe(true);
       },
     );
+
+    test.each([0, 1, 65_536, 262_144])('a blob of %i bytes is read in one go', async (sizeBytes) => {
+      const id = randomUUID();
+      const blob = randomBytes(sizeBytes);
+      await blobs.put(id, pieces(blob), sizeBytes, never);
+      expect((await blobs.read(id, sizeBytes))?.equals(blob)).toBe(true);
+      await expect(blobs.read(id, sizeBytes + 1)).rejects.toThrow(Unavailable);
+      if (sizeBytes > 0) await expect(blobs.read(id, sizeBytes - 1)).rejects.toThrow(Unavailable);
+      expect(await blobs.read(randomUUID(), sizeBytes)).toBeUndefined();
+    });
 
     test.each([
       [0, 0],

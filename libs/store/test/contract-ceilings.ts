@@ -35,17 +35,13 @@ export async function admittedOf(calls: Promise<unknown>[]): Promise<number> {
 type Advance = (seconds: number) => Promise<void>;
 
 /** What a table of uploads with a ceiling promises; `open` gets the ceiling, and gives an empty table. */
-export function uploadCeilingContract(
-  name: string,
-  open: (maxBytes: number) => Promise<UploadsUnderTest>,
-  advance: Advance,
-) {
-  describe(`a ceiling of all uploads: ${name}`, () => {
+export function uploadCeilingContract(open: (maxBytes: number) => Promise<UploadsUnderTest>, advance: Advance) {
+  describe('a ceiling of all uploads', () => {
     let table: UploadsUnderTest;
     beforeAll(async () => {
       table = await open(MAX_BYTES);
     });
-    afterAll(() => table.close?.());
+    afterAll(() => table.close());
     const begin = (sizeBytes: number, changes: Partial<NewUpload> = {}) => {
       const upload = uploadOf(sizeBytes, changes);
       return table.uploads.begin(upload, 60).then(() => upload.id);
@@ -111,17 +107,13 @@ export function uploadCeilingContract(
 }
 
 /** The same for notes: the length of their contents as base64. */
-export function noteCeilingContract(
-  name: string,
-  open: (maxBytes: number) => Promise<NotesUnderTest>,
-  advance: Advance,
-) {
-  describe(`a ceiling of all notes: ${name}`, () => {
+export function noteCeilingContract(open: (maxBytes: number) => Promise<NotesUnderTest>, advance: Advance) {
+  describe('a ceiling of all notes', () => {
     let table: NotesUnderTest;
     beforeAll(async () => {
       table = await open(MAX_BYTES);
     });
-    afterAll(() => table.close?.());
+    afterAll(() => table.close());
 
     const add = (length: number, changes: Partial<NewNote> = {}) => {
       const note = noteOf(length, changes);

@@ -9,22 +9,21 @@ import {
   type NewFileRequest,
 } from '../src/file-requests.ts';
 
-type UnderTest = { requests: FileRequests; sweep: FileRequestSweep; close?: () => PromiseLike<void> };
+type UnderTest = { requests: FileRequests; sweep: FileRequestSweep; close: () => PromiseLike<void> };
 
 const DAY_SEC = 86_400;
 
 /** What requests for files promise. `open` gets the ceiling of all of them; `advance` moves the clock. */
 export function fileRequestsContract(
-  name: string,
   open: (maxBytes?: number) => Promise<UnderTest>,
   advance: (seconds: number) => Promise<void>,
 ) {
-  describe(`requests for files: ${name}`, () => {
+  describe('requests for files', () => {
     let { requests, sweep, close } = {} as UnderTest;
     beforeAll(async () => {
       ({ requests, sweep, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     function requestOf(changes: Partial<NewFileRequest> = {}): NewFileRequest {
       return {
@@ -116,34 +115,34 @@ export function fileRequestsContract(
     });
 
     test('after its end it takes nothing, is there for the last drop’s life, then a tombstone, then nothing', async () => {
-      const { id, ownerHash } = await ask({ expireSec: 1, dropExpireSec: 2 });
+      const { id, ownerHash } = await ask({ expireSec: 60, dropExpireSec: 120 });
       const drop = dropOf(1);
       expect(await requests.drop(id, drop)).toBe('dropped');
-      await advance(1.1);
+      await advance(60.1);
       expect(await requests.drop(id, dropOf(1))).toBe('gone');
       expect(await requests.drop(id, drop)).toBe('dropped');
-      expect(await sweep.retire(100, 1)).toBe(0);
+      expect(await sweep.retire(100, 60)).toBe(0);
       expect(await requests.find(id)).toMatchObject({ status: 'expired', publicKey: 'a2V5' });
       expect(await requests.drops(id)).toHaveLength(1);
-      await advance(2.1);
-      expect(await sweep.retire(100, 1)).toBeGreaterThanOrEqual(1);
+      await advance(120.1);
+      expect(await sweep.retire(100, 60)).toBeGreaterThanOrEqual(1);
       expect(await requests.find(id)).toMatchObject({ status: 'expired', ownerHash, publicKey: '', dropCount: 1 });
       expect(await requests.find(id)).not.toHaveProperty('greeting');
       expect(await requests.drops(id)).toEqual([]);
       expect(await sweep.endTombstones(100)).toBe(0);
-      await advance(1.1);
+      await advance(60.1);
       expect(await sweep.endTombstones(100)).toBeGreaterThanOrEqual(1);
       expect(await requests.find(id)).toBeUndefined();
     });
 
     test('whoever is to be told of drops can be set until it ends, and taken back', async () => {
-      const { id } = await ask({ expireSec: 1 });
+      const { id } = await ask({ expireSec: 60 });
       const webhook = { host: 'hooks.example', url: 'https://hooks.example/', secret: 'whsec_', key: 'mine' };
       expect(await requests.setHooks(id, { webhook })).toBe(true);
       expect(await requests.find(id)).toMatchObject({ hookCount: 1 });
       await requests.endHooks(id);
       expect(await requests.find(id)).toMatchObject({ hookCount: 0 });
-      await advance(1.1);
+      await advance(60.1);
       expect(await requests.setHooks(id, { webhook })).toBe(false);
       expect(await requests.setHooks(randomUUID(), { webhook })).toBe(false);
     });
@@ -153,7 +152,7 @@ export function fileRequestsContract(
       await using stack = new AsyncDisposableStack();
       const limited = stack.adopt(await open(10 * eachBytes), ({ close }) => Promise.resolve(close?.()));
       const add = (changes: Partial<NewFileRequest> = {}) => {
-        const request = requestOf({ expireSec: 1, dropExpireSec: 0, ...changes });
+        const request = requestOf({ expireSec: 60, dropExpireSec: 0, ...changes });
         const adding = limited.requests.add(request);
         return adding.then(
           () => request.id,
@@ -172,7 +171,7 @@ export function fileRequestsContract(
       expect(await add({ maxDrops: 21 })).toBeUndefined(); // larger than what is free
       expect([await add(), await add()].every(Boolean)).toBe(true);
       expect(await add()).toBeUndefined();
-      await advance(1.1);
+      await advance(60.1);
       expect(await add()).toBeUndefined();
       expect(await limited.sweep.retire(100, 1)).toBe(10);
       await advance(1.1);

@@ -8,7 +8,7 @@ import { uploadOf } from './contract-ceilings.ts';
 export type LeasesUnderTest = {
   uploads: Uploads & UploadSweep;
   leases: DownloadLeases;
-  close?: () => PromiseLike<void>;
+  close: () => PromiseLike<void>;
 };
 
 const SIZE = 100;
@@ -25,17 +25,13 @@ const TERMS: LeaseTerms = {
 };
 
 /** What a table of leases promises. `advance` moves its clock. */
-export function leasesContract(
-  name: string,
-  open: () => Promise<LeasesUnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
-  describe(`leases: ${name}`, () => {
+export function leasesContract(open: () => Promise<LeasesUnderTest>, advance: (seconds: number) => Promise<void>) {
+  describe('leases', () => {
     let { uploads, leases, close } = {} as LeasesUnderTest;
     beforeAll(async () => {
       ({ uploads, leases, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     const keyOf = (id: string) => ({ id, tokenHash: randomBytes(32) });
     async function add(changes: Partial<NewUpload> = {}) {

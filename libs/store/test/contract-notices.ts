@@ -38,7 +38,7 @@ export function noticesContract(
     beforeAll(async () => {
       ({ owned, notices, create, use, sweep, remove, useWhole, hurry, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     const take = async (limit = 1_000) => (await notices.take({ limit, perHost: 1_000, busyHosts: [] })).taken;
     const hooked = async (hooks: Hooks, uses = 5) => {
@@ -47,7 +47,7 @@ export function noticesContract(
       return id;
     };
     const settleAll = async (taken: Notice[]) => {
-      for (const { id } of taken) await notices.settle(id);
+      for (const notice of taken) await notices.settle(notice);
       expect(await notices.waiting()).toBe(0);
     };
 

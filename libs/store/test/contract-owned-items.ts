@@ -10,7 +10,7 @@ export type OwnedUnderTest = {
   use(id: string): Promise<boolean>;
   /** One round of the sweep. */
   sweep(): Promise<unknown>;
-  close?: () => PromiseLike<void>;
+  close: () => PromiseLike<void>;
 };
 
 const DAY_SEC = 86_400;
@@ -26,7 +26,7 @@ export function ownedContract(
     beforeAll(async () => {
       ({ owned, create, use, sweep, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     async function found(id: string): Promise<OwnedItem> {
       const item = await owned.find(id);

@@ -13,31 +13,27 @@ type UnderTest = {
   uploads: Uploads & UploadSweep;
   notes: Notes;
   /** Where there are any. */
-  requests?: FileRequests;
+  requests: FileRequests;
   sessions: UploadSessions;
   leases: DownloadLeases;
   reports: Reports;
   desk: Desk;
   sweep: DeskSweep;
   blocks: Blocks;
-  close?: () => PromiseLike<void>;
+  close: () => PromiseLike<void>;
 };
 
 const NOTICE_SEC = 3_600;
 const REPORT: NewReport = { kind: 'malware', text: 'It wants to be installed.' };
 
 /** What the operator's desk promises. `advance` moves its clock. */
-export function reportsContract(
-  name: string,
-  open: () => Promise<UnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
-  describe(`reports: ${name}`, () => {
+export function reportsContract(open: () => Promise<UnderTest>, advance: (seconds: number) => Promise<void>) {
+  describe('reports', () => {
     let { uploads, notes, requests, sessions, leases, reports, desk, sweep, blocks, close } = {} as UnderTest;
     beforeAll(async () => {
       ({ uploads, notes, requests, sessions, leases, reports, desk, sweep, blocks, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     async function newUpload() {
       const upload = uploadOf(100, { maxDownloads: 3 });
@@ -149,7 +145,6 @@ export function reportsContract(
     });
 
     test('requests are blocked as well, and take nothing any more', async () => {
-      if (!requests) return;
       const request = { id: randomUUID(), ownerHash: randomBytes(32), publicKey: 'a2V5', expireSec: 3_600 };
       const limits = { maxDrops: 2, maxBytes: 1_000, dropExpireSec: 3_600, dropMaxDownloads: 1 };
       await requests.add({ ...request, ...limits });

@@ -9,7 +9,7 @@ import { admittedOf, uploadOf } from './contract-ceilings.ts';
 export type SessionsUnderTest = {
   uploads: Uploads & UploadSweep;
   sessions: UploadSessions;
-  close?: () => PromiseLike<void>;
+  close: () => PromiseLike<void>;
 };
 
 const meta = { encryptedMeta: 'bWV0YQ==', nonce: 'bm9uY2U=', share: 'c2hhcmU' };
@@ -17,16 +17,15 @@ const PART = 100;
 
 /** What a table of sessions promises; `open` gets the ceiling of all uploads. `advance` moves its clock. */
 export function sessionsContract(
-  name: string,
   open: (maxBytes?: number) => Promise<SessionsUnderTest>,
   advance: (seconds: number) => Promise<void>,
 ) {
-  describe(`sessions: ${name}`, () => {
+  describe('sessions', () => {
     let { uploads, sessions, close } = {} as SessionsUnderTest;
     beforeAll(async () => {
       ({ uploads, sessions, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     const part = (number: number, bytes = PART): RecordedPart => ({ number, bytes, tag: randomUUID() });
 

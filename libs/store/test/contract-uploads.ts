@@ -16,21 +16,17 @@ function newUpload(changes: Partial<NewUpload> = {}): NewUpload {
   };
 }
 
-export type UploadsUnderTest = { uploads: Uploads & UploadSweep; close?: () => PromiseLike<void> };
+export type UploadsUnderTest = { uploads: Uploads & UploadSweep; close: () => PromiseLike<void> };
 
 /** What a table of uploads promises. `advance` moves its clock; a store with a clock of its own waits. */
-export function uploadsContract(
-  name: string,
-  open: () => Promise<UploadsUnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
-  describe(`uploads: ${name}`, () => {
+export function uploadsContract(open: () => Promise<UploadsUnderTest>, advance: (seconds: number) => Promise<void>) {
+  describe('uploads', () => {
     let uploads: UploadsUnderTest['uploads'];
     let close: UploadsUnderTest['close'];
     beforeAll(async () => {
       ({ uploads, close } = await open());
     });
-    afterAll(() => close?.());
+    afterAll(() => close());
 
     const add = async (changes: Partial<NewUpload> = {}) => {
       const upload = newUpload(changes);
@@ -194,6 +190,13 @@ export function uploadsContract(
       await uploads.retire(100, 60);
       expect(await uploads.takeDeletions(100)).not.toContain(id); // the other one is still under way
       await uploads.release(id, false);
+      await uploads.retire(100, 60);
+      expect(await uploads.takeDeletions(100)).toContain(id);
+    });
+
+    test('a last download that nobody reads from the store any more keeps nothing', async () => {
+      const { id } = await add({ maxDownloads: 1 });
+      await uploads.claimDownload(id, 0);
       await uploads.retire(100, 60);
       expect(await uploads.takeDeletions(100)).toContain(id);
     });

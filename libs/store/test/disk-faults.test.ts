@@ -6,8 +6,8 @@ import { freshFolder } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { openDiskBlobs } from '../src/disk/blobs.ts';
-import { memoryStoreRecord } from '../src/memory/store-record.ts';
 import { pairedBlobs } from '../src/paired-blobs.ts';
+import { memoryStoreRecord } from './memory-store-record.ts';
 
 async function* bytes() {
   yield Buffer.from('payload');

@@ -8,10 +8,10 @@ import { Unavailable } from '@mayfly/shared/errors';
 import { startS3Fake } from '@mayfly/testing/s3-fake';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { memoryStoreRecord } from '../src/memory/store-record.ts';
 import { openBlobs } from '../src/open-blobs.ts';
 import { pairedBlobs } from '../src/paired-blobs.ts';
 import { openS3Blobs } from '../src/s3/blobs.ts';
+import { memoryStoreRecord } from './memory-store-record.ts';
 
 // What an S3 store does wrong, and what an operator does wrong with one.
 

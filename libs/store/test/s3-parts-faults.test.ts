@@ -166,6 +166,16 @@ describe('completing', () => {
     await blobs.parts.abort(id, storeRef);
     await expect(blobs.parts.complete(id, storeRef, parts)).rejects.toBeInstanceOf(PartsGone);
   });
+
+  test.each([undefined, 404] as const)(
+    'an upload that the store has forgotten is gone, also when it says so by errors of its own (%s)',
+    async (listing) => {
+      const { id, storeRef, parts } = await stored();
+      await blobs.parts.abort(id, storeRef);
+      fake.fault = (request) => (isCompletion(request) ? 500 : request.method === 'GET' ? listing : undefined);
+      await expect(blobs.parts.complete(id, storeRef, parts)).rejects.toBeInstanceOf(PartsGone);
+    },
+  );
 });
 
 test.each(['silence', 503] as const)(

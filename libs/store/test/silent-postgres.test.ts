@@ -18,9 +18,7 @@ beforeEach(async () => {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await freshDatabase({ hasTables: true }));
   proxy = stack.use(await openFaultProxy(database.url));
-  const db = stack.adopt(openDatabase({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
-    open.destroy(),
-  );
+  const db = stack.use(openDatabase({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: 5 }, logger));
   uploads = postgresUploads(db);
   return () => stack.disposeAsync();
 });

@@ -12,6 +12,8 @@ export type TestBlobs = AsyncDisposable & {
   settings: Record<string, string>;
   /** Everything that is stored but the store's marker, also what is half written. */
   names(): Promise<string[]>;
+  /** Of what comes in parts, what was begun and is neither complete nor given up; on a disk `names` has it. */
+  unfinished(): Promise<string[]>;
   read(id: string): Promise<Buffer>;
   /** Takes one payload away behind the service's back, and puts it back. */
   hide(id: string): Promise<void>;
@@ -29,8 +31,9 @@ export type TestBlobs = AsyncDisposable & {
 /** The store's marker, by which the database knows it. */
 const isNoMarker = (name: string) => !name.startsWith('mayfly-store-');
 
-export async function diskBlobs(): Promise<TestBlobs> {
-  const folder = await freshFolder();
+/** In a folder of their own, or in this one, which goes with them. */
+export async function diskBlobs(given?: AsyncDisposable & { path: string }): Promise<TestBlobs> {
+  const folder = given ?? (await freshFolder());
   const path = join(folder.path, 'blobs');
   const pathOf = (id: string) => join(path, id.slice(0, 2), `${id}.bin`);
   const aside = (id: string) => join(folder.path, id);
@@ -40,6 +43,7 @@ export async function diskBlobs(): Promise<TestBlobs> {
       (await readdir(path, { recursive: true, withFileTypes: true })).flatMap((entry) =>
         entry.isFile() && isNoMarker(entry.name) ? entry.name : [],
       ),
+    unfinished: async () => [],
     read: (id) => readFile(pathOf(id)),
     hide: (id) => rename(pathOf(id), aside(id)),
     show: (id) => rename(aside(id), pathOf(id)),
@@ -91,10 +95,16 @@ export async function s3Blobs(settings = testS3Settings(), { isOwn = true } = {}
     return found;
   };
   const names = async () => (await allNames()).filter(isNoMarker);
+  const unfinished = async () => {
+    const found: string[] = [];
+    for await (const { key } of client.listIncompleteUploads(bucket, '', true)) found.push(key);
+    return found;
+  };
   return {
     proxy,
     settings: { ...settings, S3_ENDPOINT: `http://127.0.0.1:${proxy.port}` },
     names,
+    unfinished,
     read,
     async hide(id) {
       hidden.set(id, await read(id));

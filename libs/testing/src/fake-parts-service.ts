@@ -151,7 +151,9 @@ export class FakePartsService {
       const { method = 'GET', url: path = '' } = request;
       const headers = request.headers as Record<string, string>; // none of them is repeated
       if (this.isCut({ method, path, headers })) return request.once('data', () => request.destroy());
-      const body = Buffer.concat(await Array.fromAsync(request));
+      const chunks: Buffer[] | undefined = await Array.fromAsync(request).catch(() => undefined);
+      if (!chunks) return; // its client has left
+      const body = Buffer.concat(chunks);
       const fault = this.fault({ method, path, headers, body });
       const answer = typeof fault === 'object' ? fault : this.handle({ method, path, headers, body });
       const content = Buffer.isBuffer(answer.body) ? answer.body : JSON.stringify(answer.body);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 // What the system tells of processes (Linux, /proc). The clock of CPU times there has 100 ticks a second on every
 // architecture that Node runs on.
 
-const TICKS_PER_SEC = 100;
+export const TICKS_PER_SEC = 100;
 
 /** Processor seconds of these processes and all their children, those that have ended included. */
 export function cpuSeconds(pids: number[]): number {
@@ -34,6 +34,27 @@ export function forgetPeak(pid: number) {
 
 /** Most memory resident since the start or since forgetPeak, in bytes. */
 export const peakMemoryBytes = (pid: number | undefined): number => statusBytes(pid, 'VmHWM');
+
+/** Memory of a process and all its children, by program: what several share counts in parts (PSS), so that the sum is true. */
+export function proportionalBytes(pid: number): Record<string, number> {
+  const bytesOf: Record<string, number> = {};
+  for (const one of withChildren(pid)) {
+    const name = programOf(read(`/proc/${one}/cmdline`));
+    const [, kilobytes = 0] = /^Pss: +(\d+) kB$/m.exec(read(`/proc/${one}/smaps_rollup`)) ?? [];
+    if (name) bytesOf[name] = (bytesOf[name] ?? 0) + Number(kilobytes) * 1024;
+  }
+  return bytesOf;
+}
+
+/** What a process is called: the file that Node runs, or the first word of what it calls itself. */
+export function programOf(commandLine: string): string {
+  const words = commandLine.split('\0');
+  const [name = ''] = (words.find((word) => word.endsWith('.ts')) ?? words[0] ?? '').split(/[: ]/);
+  return name
+    .split('/')
+    .slice(name.endsWith('.ts') ? -3 : -1)
+    .join('/');
+}
 
 function statusBytes(pid: number | undefined, field: string): number {
   const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(read(`/proc/${pid}/status`));

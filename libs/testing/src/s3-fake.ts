@@ -21,6 +21,8 @@ export type S3Fake = AsyncDisposable & {
   };
   /** Decides for each request; undefined lets it through. */
   fault: (request: { method: string; key: string; query: URLSearchParams }) => Fault | undefined;
+  /** Whether an access key, with the token of its session, is good now. */
+  admits: (accessKey: string, sessionToken: string) => boolean;
   /** Whether strangers may read, as a bucket that is set up wrongly lets them. */
   isPublic: boolean;
   /** Keys that a bulk delete refuses. */
@@ -65,9 +67,11 @@ export async function startS3Fake(): Promise<S3Fake> {
     const key = rest.join('/');
     const fault = fake.fault({ method, key, query });
     if (fault === 'silence') return;
-    if (typeof fault === 'number') return fail(response, fault, 'InternalError');
+    if (typeof fault === 'number') return fail(response, fault, fault === 404 ? 'NoSuchKey' : 'InternalError');
     const signed = request.headers.authorization ?? query.get('X-Amz-Credential') ?? '';
-    if (!signed.includes(`${accessKey}/`) && !(fake.isPublic && method === 'GET')) {
+    const session = request.headers['x-amz-security-token'] ?? query.get('X-Amz-Security-Token') ?? '';
+    const [, asked = ''] = /([^\s=]+)\/\d{8}\//.exec(signed) ?? [];
+    if (!fake.admits(asked, String(session)) && !(fake.isPublic && method === 'GET')) {
       return fail(response, 403, 'AccessDenied');
     }
     if (key !== '' && (query.has('uploads') || query.has('uploadId'))) {
@@ -171,6 +175,7 @@ export async function startS3Fake(): Promise<S3Fake> {
       S3_SECRET_KEY: secretKey,
     },
     fault: () => undefined,
+    admits: (key) => key === accessKey,
     isPublic: false,
     undeletable: new Set(),
     errorInside: undefined,

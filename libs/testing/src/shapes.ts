@@ -2,6 +2,7 @@ import { type Service, startService, startSplit, untilAnswered, untilHealthy } f
 import { unusedPort } from '@mayfly/local-stores/ports';
 import { diskBlobs, s3Blobs, type TestBlobs } from './blobs.ts';
 import { attach, deployment } from './deployment.ts';
+import type { ShiftedClock } from './shifted-clock.ts';
 import { freshDatabase, freshRedis } from './stores.ts';
 
 /**
@@ -11,7 +12,7 @@ import { freshDatabase, freshRedis } from './stores.ts';
 export type Shape = 'all' | 'split' | 'deployed';
 export const SHAPES: Shape[] = deployment() ? ['deployed'] : ['all', 'split'];
 
-export type ServiceProcess = Service & { adminUrl: string };
+export type ServiceProcess = Service & { adminUrl: string; clock?: ShiftedClock | undefined };
 
 export type RunningShape = AsyncDisposable & {
   /** Public addresses; with `split` each is a gateway of its own with its own replicas of files and notes. */
@@ -37,15 +38,22 @@ const TEST_SETTINGS = {
   HOST: '127.0.0.1',
 };
 
+/** What a test breaks: where payloads lie, and the clock of each process. */
+type Breakable = { openBlobs?: () => Promise<TestBlobs>; nextClock?: () => ShiftedClock | undefined };
+
 /** Starts the service in one of its shapes on stores of its own. */
-export async function startShape(shape: Shape, settings: Record<string, string> = {}): Promise<RunningShape> {
+export async function startShape(
+  shape: Shape,
+  settings: Record<string, string> = {},
+  { openBlobs = shape === 'all' ? diskBlobs : s3Blobs, nextClock }: Breakable = {},
+): Promise<RunningShape> {
   const running = shape === 'deployed' ? deployment() : undefined;
   if (running) return attach(running);
   const stack = new AsyncDisposableStack();
   const [database, redis, blobs] = [
     stack.use(await freshDatabase({ hasTables: true })),
     stack.use(await freshRedis()),
-    stack.use(await (shape === 'all' ? diskBlobs() : s3Blobs())),
+    stack.use(await openBlobs()),
   ];
   const env = {
     ...TEST_SETTINGS,
@@ -56,8 +64,9 @@ export async function startShape(shape: Shape, settings: Record<string, string> 
   };
   const processes: ServiceProcess[] = [];
   const start = async (name: string, extra: Record<string, string> = {}) => {
-    const service = stack.use(await startProcess(name, { ...env, ...extra }));
-    processes.push(service);
+    const clock = nextClock?.();
+    const service = stack.use(await startProcess(name, { ...env, ...extra, ...clock?.settings }));
+    processes.push(Object.assign(service, { clock }));
     return service;
   };
   const startReplicas = async () => {

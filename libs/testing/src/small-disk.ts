@@ -1,9 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export type SmallDisk = AsyncDisposable & { path: string };
+export type SmallDisk = AsyncDisposable & {
+  path: string;
+  /** From now on it has room for so many bytes more. */
+  leave(bytes: number): void;
+};
+
+const MOST_TRIES = 20;
 
 /** A disk of a few bytes, in memory. Only root can make one: see `noSmallDisk`. */
 export function smallDisk(sizeBytes: number): SmallDisk {
@@ -12,6 +18,18 @@ export function smallDisk(sizeBytes: number): SmallDisk {
   chmodSync(path, 0o755); // for the account that PostgreSQL runs as
   return {
     path,
+    leave(bytes) {
+      for (let tries = 1; ; tries += 1) {
+        const { blocks, bfree, bsize } = statfsSync(path);
+        const size = (blocks - bfree) * bsize + bytes;
+        try {
+          execFileSync('mount', ['-o', `remount,size=${size}`, path], { stdio: 'pipe' });
+          return;
+        } catch (error) {
+          if (tries === MOST_TRIES) throw error; // else more was written meanwhile than it would hold
+        }
+      }
+    },
     async [Symbol.asyncDispose]() {
       execFileSync('umount', ['-l', path], { stdio: 'pipe' });
       rmSync(path, { recursive: true });

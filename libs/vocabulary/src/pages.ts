@@ -32,6 +32,11 @@ export const SECURITY_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
+/** Of answers that are no page: what the API sends is never a page, a script or a frame. */
+export const API_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** Of the operator's logo: opened by itself an SVG is a document, which may not do anything. */
+export const LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
 /** Scripts in the document itself, which its policy allows by their hashes: the map of hashes is one. */
 export function inlineScripts(html: string): string[] {
   return [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text);

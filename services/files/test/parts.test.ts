@@ -1,27 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig } from '@mayfly/shared/config';
 import { NoRoom, Unavailable } from '@mayfly/shared/errors';
-import { ownerSettings, requestSettings, uploadSettings } from '@mayfly/shared/settings';
 import { type BlobParts, PartsGone, PartsRefused } from '@mayfly/store/blob-parts';
-import { memoryBlobs } from '@mayfly/store/memory/blobs';
-import { memoryDownloadLeases } from '@mayfly/store/memory/download-leases';
-import { memoryFileRequests } from '@mayfly/store/memory/file-requests';
-import { memoryOwnedUploads } from '@mayfly/store/memory/owned-items';
-import { memoryUploadSessions } from '@mayfly/store/memory/upload-sessions';
-import { memoryUploads } from '@mayfly/store/memory/uploads';
 import type { UploadSessions } from '@mayfly/store/upload-sessions';
-import type { NewUpload } from '@mayfly/store/uploads';
 import { openSocket, requestHead, untilTrue } from '@mayfly/testing/wire';
-import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { buildFiles } from '../src/index.ts';
+import { startFiles, token, uploadHeaders } from './start-files.ts';
 
 // Uploads in parts on stores that fail in one way each.
 
 const PART = 1_000;
-const given = { EXPIRE_OPTIONS_SEC: '60', DOWNLOAD_OPTIONS: '1', UPLOAD_PART_BYTES_MIN: '10' };
-const token = () => randomBytes(32).toString('base64url');
 
 type Faults = { parts?: Partial<BlobParts>; sessions?: Partial<UploadSessions> };
 
@@ -30,22 +18,11 @@ async function start(
   faults: (held: { parts: BlobParts; sessions: UploadSessions }) => Faults = () => ({}),
   ceiling: { maxBytes?: number } = {},
 ) {
-  const uploads = memoryUploads(Date.now, ceiling);
-  const held = memoryBlobs();
-  const ownSessions = memoryUploadSessions(uploads);
-  const own = { parts: held.parts, sessions: ownSessions };
-  const { parts, sessions } = faults(own);
-  const app = buildFiles({
-    uploads,
-    leases: memoryDownloadLeases(uploads),
-    owned: memoryOwnedUploads(uploads),
-    requests: memoryFileRequests(),
-    sessions: { ...ownSessions, ...sessions },
-    blobs: { ...held, parts: { ...held.parts, ...parts } },
-    limits: loadConfig({ ...uploadSettings, ...ownerSettings, ...requestSettings }, given),
-    logger: pino({ level: 'silent' }),
-  });
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const service = await startFiles(({ blobs: held, sessions: ownSessions }) => {
+    const { parts, sessions } = faults({ parts: held.parts, sessions: ownSessions });
+    return { blobs: { parts: { ...held.parts, ...parts } }, sessions: sessions ?? {} };
+  }, ceiling);
+  const { url } = service;
   const [ownerToken, payload] = [token(), randomBytes(2 * PART + 10)];
   const call = async (method: string, path: string, options: { body?: Buffer | string; headers?: object } = {}) => {
     const headers = { 'x-owner-token': ownerToken, ...options.headers };
@@ -54,12 +31,8 @@ async function start(
   };
   const begun = await call('POST', '', {
     headers: {
-      'x-auth-token': token(),
-      'x-salt': randomBytes(16).toString('base64url'),
-      'x-max-downloads': '1',
-      'x-expire-sec': '60',
-      'x-file-count': '1',
-      'x-has-password': 'false',
+      ...uploadHeaders(),
+      'x-owner-token': ownerToken,
       'x-upload-length': String(payload.length),
       'x-part-bytes': String(PART),
     },
@@ -82,19 +55,16 @@ async function start(
       headers: { 'content-type': 'application/json' },
     });
   const state = async () => (await call('GET', `/${id}`)).body.state;
-  const close = async () => app.close();
   return {
+    ...service,
     id,
     begun,
     payload,
-    held,
-    uploads,
     send,
     sendSome,
     complete,
     state,
     cancel: () => call('DELETE', `/${id}`),
-    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -117,7 +87,7 @@ test('a store that takes long to complete: 202, and 200 for whoever asks again; 
   expect([late.status, late.body]).toEqual([409, { error: 'Upload is being completed' }]);
   expect((await site.complete()).status).toBe(200);
   expect(asked).toBe(1);
-  expect(site.held.held.get(site.id)?.equals(site.payload)).toBe(true);
+  expect((await site.held.read(site.id, site.payload.length))?.equals(site.payload)).toBe(true);
 }, 30_000);
 
 test('a store that does not have a part as it was recorded: 409 with its number, and it can be sent again', async () => {
@@ -235,26 +205,28 @@ test.each([
     },
   }));
   expect(site.begun.status).toBe(status);
-  expect(site.held.parts.coming.size).toBe(0);
+  expect(await site.storedNames()).toEqual([]);
 });
 
 describe('below a ceiling', () => {
   type Site = Awaited<ReturnType<typeof start>>;
   const open = (faults?: Parameters<typeof start>[0]) => start(faults, { maxBytes: 3 * PART });
-  const isHeld = ({ uploads }: Site, bytes: number) => uploads.heldBytes() === bytes;
+  const isHeld = async (site: Site, bytes: number) => (await site.heldBytes()) === bytes;
 
   test('a session holds what is stored and what is coming; a part without room is 507 and can be sent again', async () => {
     await using site = await open();
-    expect(isHeld(site, 0)).toBe(true);
+    expect(await isHeld(site, 0)).toBe(true);
     for (const _ of ['first', 'in its place']) expect((await site.send(1)).status).toBe(200);
-    expect(isHeld(site, PART)).toBe(true);
+    expect(await isHeld(site, PART)).toBe(true);
     const broken = await site.sendSome(3, 1, 10);
     await untilTrue(() => isHeld(site, PART + 10));
     broken.socket.destroy();
     await untilTrue(() => isHeld(site, PART));
 
-    const other = { ...[...site.uploads.rows.values()][0], id: randomUUID(), sizeBytes: 2 * PART - 9 };
-    await site.uploads.begin(other as NewUpload, 60);
+    const hashes = { authHash: randomBytes(32), ownerHash: randomBytes(32) };
+    const terms = { salt: '', sizeBytes: 2 * PART - 9, fileCount: 1, maxDownloads: 1, expireSec: 60 };
+    const other = { id: randomUUID(), ...hashes, ...terms };
+    await site.uploads.begin(other, 60);
     const full = await site.send(3);
     expect([full.status, full.body]).toEqual([507, { error: 'Not enough storage space for this upload' }]);
     expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -262,6 +234,6 @@ describe('below a ceiling', () => {
     await site.uploads.blobsDeleted([other.id]);
     for (const number of [2, 3]) expect((await site.send(number)).status).toBe(200);
     expect((await site.complete()).status).toBe(200);
-    expect(isHeld(site, site.payload.length)).toBe(true);
+    expect(await isHeld(site, site.payload.length)).toBe(true);
   });
 });

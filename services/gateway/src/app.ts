@@ -15,12 +15,15 @@ import { requestLimits } from './limits/limits.ts';
 import { countSessions } from './open-sessions.ts';
 import { reference } from './reference.ts';
 import { limitReports } from './report-limit.ts';
-import { methodsOf, type Route, routesWith } from './routes.ts';
+import { methodsOf, OWN, type Route, routesWith, WORK } from './routes.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 import { securityTxt } from './security-txt.ts';
+import { SIGN_IN, sessionEndpoints } from './sign-in/session-endpoints.ts';
 import type { BeforeAnswer, Upstream } from './upstream.ts';
 import { webPages } from './web-app.ts';
 import { whenClosed } from './when-closed.ts';
+import { clientWork } from './work/work.ts';
+import { workEndpoint } from './work/work-endpoint.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,7 +38,9 @@ declare module 'fastify' {
 /** The public application. It opens no body: requests of the contract go to their service as they come. */
 export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)): App {
   const routes = routesWith(deps.limits, deps.creationGuard !== undefined);
-  const allowed = methodsOf(routes);
+  const work = deps.settings.WORK === 'adaptive' ? clientWork({ ...deps, requests }) : undefined;
+  const signIn = deps.creationGuard?.signIn ? Object.values(SIGN_IN) : [];
+  const allowed = methodsOf([...Object.values(OWN), ...signIn, ...(work ? [WORK] : []), ...routes]);
   const app = createApp({
     logger: deps.logger,
     notFound: ({ url }) => notFound(allowed(url)),
@@ -62,7 +67,7 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
     done();
   });
   cors(app, deps.corsOrigins);
-  limitRequests(app, requests, deps.limits);
+  limitRequests(app, requests, deps.limits, work);
   guardCreation(app, deps, requests);
   countSessions(app, requests, deps);
   limitReports(app, requests, deps);
@@ -70,6 +75,8 @@ export function buildGateway(deps: GatewayDeps, requests = requestLimits(deps)):
   describedEndpoints(app, (scope) => {
     health(scope, deps);
     configEndpoint(scope, deps);
+    if (work) workEndpoint(scope, work);
+    sessionEndpoints(scope, deps, requests);
   });
   reference(app, deps);
   securityTxt(app, deps.settings, deps);

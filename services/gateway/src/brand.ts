@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { type Config, ConfigError, color, line, linkTarget, optional, text } from '@mayfly/shared/config';
+import { LOGO_POLICY } from '@mayfly/vocabulary/pages';
 import { type WebFile, webFile } from './web-file.ts';
 
 export const brandSettings = {
@@ -27,8 +28,6 @@ type Brand = {
 
 const LOGO_ENDINGS = ['.svg', '.png'];
 const LOGO_MOST_BYTES = 64 * 1024;
-/** Opened by itself an SVG is a document: it may not do anything. */
-const LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /**
  * What the operator's brand adds to the web app, by path. It is apart from the app itself, whose files stay the published ones.

@@ -70,9 +70,16 @@ const Limits = Type.Object({
       { description: 'what recipients can report; absent when nothing is taken' },
     ),
   ),
+  work: Type.Optional(
+    Type.Object(
+      { requests: Type.Integer({ description: 'requests that a solution is worth' }) },
+      { description: 'what a client over its limit can work for; absent when it cannot' },
+    ),
+  ),
   createGuard: Type.Optional(
-    Type.Enum(['key', 'header'], {
-      description: 'what whoever creates needs: a key, or the word of a proxy; absent when nobody needs any',
+    Type.Enum(['key', 'header', 'oidc'], {
+      description:
+        'what whoever creates needs: a key, the word of a proxy, or to sign in; absent when nobody needs any',
     }),
   ),
   uploadParts: Type.Optional(
@@ -103,7 +110,7 @@ const requestLimits = (limits: GatewayDeps['limits']) => ({
 const reportKey = ({ REPORT_PUBLIC_KEY: publicKey }: GatewayDeps['limits']) => (publicKey ? { publicKey } : {});
 
 /** Contract: GET /api/config. */
-export function configEndpoint(app: App, { limits, creationGuard }: GatewayDeps) {
+export function configEndpoint(app: App, { limits, settings, creationGuard }: GatewayDeps) {
   const parts = partLimits(limits);
   const notices = noticeKinds(limits);
   const answer = {
@@ -121,6 +128,7 @@ export function configEndpoint(app: App, { limits, creationGuard }: GatewayDeps)
     ...(limits.SEALED_METADATA === 'yes' ? { sealedMetadata: true as const } : {}),
     ...(limits.REQUESTS === 'yes' ? { requests: requestLimits(limits) } : {}),
     ...(limits.REPORTS === 'on' ? { reports: reportKey(limits) } : {}),
+    ...(settings.WORK === 'adaptive' ? { work: { requests: settings.WORK_EXTRA } } : {}),
     ...(creationGuard ? { createGuard: creationGuard.kind } : {}),
     ...(parts ? { uploadParts: parts } : {}),
   };

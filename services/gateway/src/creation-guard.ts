@@ -1,9 +1,18 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError } from '@mayfly/shared/errors';
+import { partLimits } from '@mayfly/shared/part-limits';
 import type { App, GatewayDeps } from './deps.ts';
+import type { Creator } from './limits/creator-quotas.ts';
+import { chargedBytes } from './limits/http/charge.ts';
+import { tooMany } from './limits/http/limit-requests.ts';
+import { settleBytes } from './limits/http/settle.ts';
+import { msToMidnight } from './limits/keys/daily-names.ts';
 import type { RequestLimits } from './limits/limits.ts';
 import { requestSlots } from './request-slots.ts';
-import { isCreating } from './routes.ts';
+import { isCreating, largestBody, ROUTES, type Route } from './routes.ts';
+import { createTokens } from './sign-in/create-tokens.ts';
 import type { ApiDocument } from './upstream.ts';
+import type { CreationGuard } from './who-may-create.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -12,14 +21,19 @@ declare module 'fastify' {
   }
 }
 
-const keyNeeded = () => new HttpError(401, 'Creating needs a key', { headers: { 'www-authenticate': 'Bearer' } });
+const refusal = ({ needs }: CreationGuard) => new HttpError(401, needs, { headers: { 'www-authenticate': 'Bearer' } });
 
 /** Lets nobody create who may not, where the settings say so; nothing else changes. Decision keys-to-create. */
-export function guardCreation(app: App, { creationGuard, redis }: GatewayDeps, requests: RequestLimits) {
+export function guardCreation(
+  app: App,
+  { creationGuard, redis, limits, now = Date.now }: GatewayDeps,
+  requests: RequestLimits,
+) {
   app.decorateRequest('newSlot', undefined);
   if (!creationGuard) return;
   const slots = requestSlots(redis, requests.sharedKey);
-  app.addHook('onRequest', async (request) => {
+  const tokens = createTokens(requests.sharedKey, creationGuard.signIn?.OIDC_SESSION_SEC ?? 0, now);
+  app.addHook('onRequest', async (request, reply) => {
     const { route } = request.routeOptions.config;
     const { headers } = request.raw;
     if (route?.isOfGuard) {
@@ -28,25 +42,40 @@ export function guardCreation(app: App, { creationGuard, redis }: GatewayDeps, r
     }
     if (!route || !isCreating(route)) return;
     const { 'x-request-slot': slot } = headers;
-    const mayCreate = creationGuard.permits(request.raw);
+    const creator = await creationGuard.creatorOf(request.raw, tokens);
     delete headers[creationGuard.header]; // the services need not see them
     delete headers['x-request-slot'];
-    if (mayCreate) return;
+    if (creator) return charge(creator, route, request.raw, reply.raw);
     const isUpload = route.payload === 'request' || route.announcedBytes !== undefined;
-    if (!isUpload || typeof slot !== 'string' || !(await slots.spend(slot))) throw keyNeeded();
+    if (!isUpload || typeof slot !== 'string' || !(await slots.spend(slot))) throw refusal(creationGuard);
   });
+
+  /** What a client may store is charged already, to its address. Decision quota-of-a-creator. */
+  async function charge(creator: Creator, route: Route, request: IncomingMessage, response: ServerResponse) {
+    const { 'x-owner-token': ownerToken } = request.headers;
+    const seconds = partLimits(limits)?.sessionSec ?? 0;
+    const session = route.announcedBytes ? { ownerToken: String(ownerToken), seconds } : undefined;
+    const bytes = chargedBytes(request.headers, route, largestBody(route, limits), limits);
+    const charging = requests.creators.charge(creator, bytes, session);
+    const giveBack = async () => (await charging).giveBack();
+    settleBytes({ giveBack }, request, response); // before anything is waited for: the client may leave
+    const { isExceeded } = await charging;
+    if (isExceeded) throw tooMany('Upload quota exceeded', msToMidnight(now()));
+    if (!request.socket.destroyed) return;
+    await giveBack();
+    throw tooMany('Too many requests', 0); // for nobody
+  }
 }
 
 /** The answer of the guard, in the document of the services' endpoints. */
-export function describeGuard(paths: ApiDocument['paths']) {
-  const { body } = keyNeeded();
+export function describeGuard(paths: ApiDocument['paths'], guard: CreationGuard) {
+  const { body } = refusal(guard);
   const schema = { type: 'object', required: ['error'], properties: { error: { type: 'string' } } };
   const answer = {
     description: body.error,
     content: { 'application/json': { schema, examples: { refused: { value: body } } } },
   };
-  for (const [url, operations] of Object.entries(paths as Record<string, { post?: { responses: object } }>)) {
-    if (operations.post && isCreating({ method: 'POST', url: url.replaceAll('{', ':') }))
-      Object.assign(operations.post.responses, { 401: answer });
-  }
+  const operations = paths as Record<string, { post?: { responses: object } }>;
+  for (const { url } of ROUTES.filter(isCreating))
+    Object.assign(operations[url]?.post?.responses ?? {}, { 401: answer });
 }

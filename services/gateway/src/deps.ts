@@ -12,7 +12,7 @@ import type {
 } from '@mayfly/shared/settings';
 import type { Service } from './routes.ts';
 import type { securitySettings } from './security-txt.ts';
-import type { fairnessSettings, limitSettings, sealSettings } from './settings.ts';
+import type { fairnessSettings, limitSettings, sealSettings, workSettings } from './settings.ts';
 import type { Upstream } from './upstream.ts';
 import type { WebApp } from './web-app.ts';
 import type { CreationGuard } from './who-may-create.ts';
@@ -33,7 +33,7 @@ export type GatewayDeps = {
    * Rate limit, quota, guessing and fairness. Decisions client-address, daily-quota, guesses-count-at-start and
    * requests-under-way.
    */
-  settings: Config<typeof limitSettings & typeof fairnessSettings & typeof bodySettings> &
+  settings: Config<typeof limitSettings & typeof workSettings & typeof fairnessSettings & typeof bodySettings> &
     Partial<Config<typeof securitySettings>>;
   logger: Logger;
   /** Origins whose scripts may use the API. */

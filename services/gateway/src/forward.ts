@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { cutOff } from '@mayfly/shared/cut-off';
 import { drain } from '@mayfly/shared/drain';
 import { HttpError, serviceUnavailable } from '@mayfly/shared/errors';
+import { bodyOf, countRead } from '@mayfly/shared/read-buffers';
 import { type Dispatcher, errors } from 'undici';
 import type { Replica } from './addresses.ts';
 import { endToEnd } from './hop-headers.ts';
@@ -70,7 +71,7 @@ export function forward(
       path: url,
       method: method as Dispatcher.HttpMethod,
       headers: endToEnd(headers),
-      body: hasBody ? bodyOf(request) : null,
+      body: hasBody ? (bodyOf(request) as unknown as Readable) : null, // any async iterable is a body to undici
       ...(route.payload ? TRANSFER : SMALL),
     },
     {
@@ -100,6 +101,7 @@ export function forward(
       },
       onResponseData(controller, chunk) {
         bytesLeft -= chunk.length;
+        countRead(chunk.length);
         // A small answer leaves in one piece.
         if (bytesLeft === 0) response.end(chunk);
         else if (!response.write(chunk)) {
@@ -146,14 +148,6 @@ export function forward(
 
 class MovedOn extends Error {
   override message = 'the replica did not answer';
-}
-
-/**
- * The body as it comes. undici may stop reading (an early answer) without ending the client's connection, and it cannot take
- * a short chunked body for one of known length, as it does with streams.
- */
-function bodyOf(request: IncomingMessage): Readable {
-  return request.iterator({ destroyOnReturn: false }) as unknown as Readable; // any async iterable is a body to undici
 }
 
 function clientGone() {

@@ -23,7 +23,11 @@ type Sessions = { begin(key: string): Promise<boolean>; end(key: string): Promis
  * How many uploads in parts each client may have open, over all replicas, and without Redis in this process; and what is given back
  * of the bytes that such an upload was charged for. A session that nobody ends counts until its time is over. Decision uploads-in-parts.
  */
-export function countSessions(app: App, requests: RequestLimits, { redis, limits, settings }: GatewayDeps) {
+export function countSessions(
+  app: App,
+  requests: RequestLimits,
+  { redis, limits, settings, creationGuard }: GatewayDeps,
+) {
   const parts = partLimits(limits);
   const most = settings.UPLOAD_SESSIONS_MAX;
   if (!parts) return;
@@ -33,7 +37,8 @@ export function countSessions(app: App, requests: RequestLimits, { redis, limits
   app.addHook('onRequest', async (request, reply) => {
     const { route } = request.routeOptions.config;
     if (!route?.isOfParts) return;
-    const { address, beforeAnswer } = request;
+    const { address, beforeAnswer, raw } = request;
+    const { 'x-owner-token': ownerToken } = raw.headers;
     if (route.announcedBytes && most > 0) {
       const key = await keyOf(address);
       if (!(await sessions.begin(key))) throw tooMany();
@@ -45,6 +50,7 @@ export function countSessions(app: App, requests: RequestLimits, { redis, limits
     request.beforeAnswer = (status, givenBack) => {
       if (givenBack !== undefined) {
         void requests.credit(address, Number(givenBack));
+        if (creationGuard) void requests.creators.credit(String(ownerToken), Number(givenBack));
         if (most > 0) void keyOf(address).then(sessions.end);
       }
       return beforeAnswer?.(status, givenBack);

@@ -13,7 +13,7 @@ export function reference(app: App, { upstreams, baseUrl, version, creationGuard
     const described = await Promise.all([upstreams.files.describe(), upstreams.notes.describe()]);
     const documents = [app.swagger() as unknown as ApiDocument, ...described]; // OpenAPI's own type has optional paths
     const paths = Object.assign({}, ...documents.map(({ paths }) => paths)) as ApiDocument['paths'];
-    if (creationGuard) describeGuard(paths);
+    if (creationGuard) describeGuard(paths, creationGuard);
     return {
       openapi: '3.1.0',
       info: {

@@ -98,6 +98,9 @@ export const OWN = {
   config: { method: 'GET', url: '/api/config' },
 } as const satisfies Record<string, Endpoint>;
 
+/** What the gateway answers while `WORK=adaptive`. Contract 18. */
+export const WORK = { method: 'GET', url: '/api/work' } as const satisfies Endpoint;
+
 /** The contract's other endpoints and who answers them. What is not here is not reachable from outside. */
 export const ROUTES: Route[] = [
   { method: 'POST', url: '/api/upload', service: 'files', body: upload, payload: 'request' },
@@ -183,8 +186,8 @@ export const routesWith = (limits: BodyLimits, needsKey: boolean) =>
   );
 
 /** The methods that the endpoint at an address has; none where there is no endpoint. */
-export function methodsOf(routes: Route[]): (url: string) => string[] {
-  const patterns = [...Object.values(OWN), ...routes].map(({ method, url }) => ({
+export function methodsOf(endpoints: Endpoint[]): (url: string) => string[] {
+  const patterns = endpoints.map(({ method, url }) => ({
     method,
     path: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`),
   }));

@@ -2,15 +2,17 @@ import {
   bytes,
   choice,
   count,
-  hashes,
+  hashesWithBytes,
   headerName,
   httpUrl,
   optional,
   origins,
+  parseUrl,
   port,
   positive,
   proxies,
   type Setting,
+  setting,
   text,
   texts,
 } from '@mayfly/shared/config';
@@ -69,7 +71,16 @@ export const sealSettings = {
 
 /** Decisions keys-to-create and headers-of-proxies. */
 export const keySettings = {
-  CREATE_KEYS: optional(hashes(undefined, 'the keys that may create while CREATE_GUARD=key, each by its hash')),
+  CREATE_KEYS: optional(
+    hashesWithBytes(
+      undefined,
+      'the keys that may create while CREATE_GUARD=key, each by its hash, with CREATE_QUOTA_BYTES of its own if given',
+    ),
+  ),
+  CREATE_QUOTA_BYTES: bytes(
+    '0',
+    'bytes that each key may upload in a UTC day, or whoever the proxy names, from all addresses together (0: no limit)',
+  ),
   CREATE_HEADER: optional(
     headerName(
       undefined,
@@ -77,6 +88,33 @@ export const keySettings = {
     ),
   ),
   CREATE_HEADER_VALUES: optional(texts(undefined, 'values of that header which may create; any unless set')),
+};
+
+/** Contract 18. */
+export const workSettings = {
+  WORK: choice(['off', 'adaptive'], 'off', 'whether a client over its request limit can work for more requests'),
+  WORK_EXTRA: positive('100', 'requests that a solution is worth while WORK=adaptive'),
+};
+
+/** Codes and secrets go there. */
+const issuer = setting('an https:// address, or one of this machine', (value) => {
+  const isHere = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$)/.test(value);
+  return parseUrl(value, isHere ? ['http:'] : ['https:']);
+});
+
+/** Decision sign-in-without-cookies. */
+export const signInSettings = {
+  OIDC_ISSUER: optional(issuer(undefined, 'OpenID Connect provider at which people sign in while CREATE_GUARD=oidc')),
+  OIDC_CLIENT_ID: optional(text(undefined, 'what the service is called there; it comes back to BASE_URL/signin')),
+  OIDC_CLIENT_SECRET: optional(text(undefined, 'its secret there; a public client has none')),
+  OIDC_SCOPE: text('openid', 'scopes that are asked for, separated by spaces'),
+  OIDC_CLAIM: optional(
+    text(undefined, 'claim that tells who may create; everybody who has an account there unless set'),
+  ),
+  OIDC_CLAIM_VALUES: optional(
+    texts(undefined, 'values of that claim which may create; `@example.org` stands for all addresses there'),
+  ),
+  OIDC_SESSION_SEC: positive('3600', 'seconds for which somebody who has signed in can create'),
 };
 
 const BASE_URL = httpUrl(undefined, 'public address, for the links in answers');
@@ -94,6 +132,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...sealSettings,
   ...guardSettings,
   ...keySettings,
+  ...signInSettings,
   ...redisSettings,
   ...adminSettings,
   ...telemetrySettings,
@@ -104,6 +143,7 @@ export const settings = ({ NODE_ENV }: NodeJS.ProcessEnv) => ({
   ...brandSettings,
   ...securitySettings,
   ...limitSettings,
+  ...workSettings,
   ...fairnessSettings,
   ...bodySettings,
 });

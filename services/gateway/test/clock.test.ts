@@ -1,6 +1,6 @@
-import type { openRedis } from '@mayfly/shared/redis';
+import { inSuite } from '@mayfly/testing/in-suite';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { admit, fail } from '../src/limits/redis/scripts.ts';
 import { freshConnection } from './start-gateway.ts';
 
@@ -21,23 +21,20 @@ type Scripts = {
   failAt(keys: number, ...args: (string | number)[]): Promise<unknown>;
 };
 
-const stack = new AsyncDisposableStack();
-let redis: ReturnType<typeof openRedis>['redis'];
-let scripts: Scripts;
 let keys = 0;
-beforeAll(async () => {
-  redis = await freshConnection(stack);
+const stack = inSuite(async () => new AsyncDisposableStack());
+const redis = inSuite(async () => {
+  const redis = await freshConnection(stack());
   redis.defineCommand('admitAt', { lua: admit(LIMITS) });
   redis.defineCommand('failAt', { lua: fail({ ...LIMITS, failuresMax: 20 }) });
-  scripts = redis as unknown as Scripts; // the commands that were just defined
+  return redis as typeof redis & Scripts; // the commands that were just defined
 });
-afterAll(() => stack.disposeAsync());
 
 /** One client whose requests come when Redis's clock shows these times. */
 function client() {
   const key = `client-${keys++}`;
   return async (now: number) => {
-    const [count, waitMs] = await scripts.admitAt(2, key, '', 1, '', 0, 0, 0, now);
+    const [count, waitMs] = await redis().admitAt(2, key, '', 1, '', 0, 0, 0, now);
     return { isAdmitted: count <= MAX, waitMs };
   };
 }
@@ -74,8 +71,8 @@ describe('when Redis’s clock is set back', () => {
           expect(waitMs).toBeGreaterThanOrEqual(0);
           expect(waitMs).toBeLessThanOrEqual(WINDOW);
         }
-        expect(await redis.llen(`client-${keys - 1}`)).toBeLessThanOrEqual(MAX);
-        const log = (await redis.lrange(`client-${keys - 1}`, 0, -1)).map(Number);
+        expect(await redis().llen(`client-${keys - 1}`)).toBeLessThanOrEqual(MAX);
+        const log = (await redis().lrange(`client-${keys - 1}`, 0, -1)).map(Number);
         expect(log).toEqual([...log].sort((a, b) => a - b));
       }),
       { numRuns: 150 },
@@ -92,8 +89,8 @@ describe('when Redis’s clock is set back', () => {
 
   test('wrong tokens stay in the order of time, so that they are forgotten in that order', async () => {
     for (const now of [START, START - 700, START - 300, START + 100])
-      await scripts.failAt(3, '', 'failures', '', 1, 'owner', 0, 0, now);
-    const log = (await redis.lrange('failures', 0, -1)).map(Number);
+      await redis().failAt(3, '', 'failures', '', 1, 'owner', 0, 0, now);
+    const log = (await redis().lrange('failures', 0, -1)).map(Number);
     expect(log).toHaveLength(4);
     expect(log).toEqual([...log].sort((a, b) => a - b));
   });
@@ -102,6 +99,6 @@ describe('when Redis’s clock is set back', () => {
 test('what a window holds in Redis ends with it', async () => {
   const at = client();
   await at(START);
-  expect(await redis.pttl(`client-${keys - 1}`)).toBeGreaterThan(0);
-  expect(await redis.pttl(`client-${keys - 1}`)).toBeLessThanOrEqual(WINDOW);
+  expect(await redis().pttl(`client-${keys - 1}`)).toBeGreaterThan(0);
+  expect(await redis().pttl(`client-${keys - 1}`)).toBeLessThanOrEqual(WINDOW);
 });

@@ -7,6 +7,8 @@ import { isCreating, ROUTES } from '../src/routes.ts';
 import { creationGuard } from '../src/who-may-create.ts';
 import { freshConnection, silent, upstreamTo } from './start-gateway.ts';
 
+const NO_TOKENS = { make: () => Promise.reject(), nameIn: async () => undefined };
+
 test('what is posted to an address without an id creates, and nothing else does', () => {
   const creating = ROUTES.filter(isCreating).map(({ url }) => url);
   expect(creating).toEqual(['/api/upload', '/api/parts', '/api/request', '/api/note']);
@@ -54,7 +56,34 @@ test.each([
   const env = { REDIS_URL: 'redis://127.0.0.1:1', CREATE_GUARD: 'header', CREATE_HEADER: 'X-User' };
   const guard = creationGuard(loadConfig(settings({}), { ...env, TRUST_PROXY: '10.0.0.0/24,2001:db8::/32' }));
   const from = (values: string[]) =>
-    guard?.permits({ headersDistinct: { 'x-user': values }, socket: { remoteAddress } } as unknown as IncomingMessage);
-  expect(from(['anna'])).toBe(isBelieved);
-  for (const none of [[], [''], ['anna', 'anna']]) expect(from(none)).toBe(false);
+    guard?.creatorOf(
+      { headersDistinct: { 'x-user': values }, socket: { remoteAddress } } as unknown as IncomingMessage,
+      NO_TOKENS,
+    );
+  expect(from(['anna'])).toEqual(isBelieved ? { name: 'header:anna', quotaBytes: 0 } : undefined);
+  for (const none of [[], [''], ['anna', 'anna']]) expect(from(none)).toBeUndefined();
+});
+
+const PROVIDER = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'mayfly' };
+const SIGNED_IN: [string, Record<string, string>, RegExp][] = [
+  ['no provider is named', { OIDC_CLIENT_ID: 'mayfly' }, /OIDC_ISSUER/],
+  ['the provider is in the open', { ...PROVIDER, OIDC_ISSUER: 'http://id.example' }, /OIDC_ISSUER/],
+  ['it only looks like one here', { ...PROVIDER, OIDC_ISSUER: 'http://localhost.example' }, /OIDC_ISSUER/],
+  ['it has no name there', { OIDC_ISSUER: 'https://id.example' }, /OIDC_CLIENT_ID/],
+  ['a claim has no values', { ...PROVIDER, OIDC_CLAIM: 'groups' }, /OIDC_CLAIM_VALUES/],
+  ['values have no claim', { ...PROVIDER, OIDC_CLAIM_VALUES: 'staff' }, /OIDC_CLAIM/],
+  ['no identity is asked for', { ...PROVIDER, OIDC_SCOPE: 'email' }, /OIDC_SCOPE/],
+];
+
+test.each(SIGNED_IN)('a gateway at which people sign in does not start when %s', (_, given, names) => {
+  const env = { REDIS_URL: 'redis://127.0.0.1:1', CREATE_GUARD: 'oidc', ...given };
+  expect(() => creationGuard(loadConfig(settings({}), env))).toThrow(ConfigError);
+  expect(() => creationGuard(loadConfig(settings({}), env))).toThrow(names);
+});
+
+test('and does with a provider on this machine, in the open', () => {
+  for (const OIDC_ISSUER of ['http://localhost:8080/realms/a', 'http://[::1]:1', 'https://id.example/a']) {
+    const env = { REDIS_URL: 'redis://127.0.0.1:1', CREATE_GUARD: 'oidc', ...PROVIDER, OIDC_ISSUER };
+    expect(creationGuard(loadConfig(settings({}), env))?.signIn?.OIDC_ISSUER).toBe(OIDC_ISSUER);
+  }
 });

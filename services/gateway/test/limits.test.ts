@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis } from '@mayfly/shared/redis';
+import { inSuite } from '@mayfly/testing/in-suite';
 import { freshRedis } from '@mayfly/testing/stores';
 import { untilTrue } from '@mayfly/testing/wire';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Limits } from '../src/limits/admission.ts';
 import { clientOf, networksOf } from '../src/limits/keys/client-address.ts';
 import { requestLimits, type Ticket } from '../src/limits/limits.ts';
@@ -31,16 +32,12 @@ const SETTINGS = {
 };
 const DAY = Date.UTC(2026, 5, 1, 12);
 
-let stores: Awaited<ReturnType<typeof freshRedis>>;
-const stack = new AsyncDisposableStack();
-beforeAll(async () => {
-  stores = stack.use(await freshRedis());
-});
-afterAll(() => stack.disposeAsync());
+const stores = inSuite(() => freshRedis());
+const stack = inSuite(async () => new AsyncDisposableStack());
 
 /** A replica of the gateway's limits on the shared Redis, connected. */
 async function replica(settings: Partial<typeof SETTINGS>, now: () => number = () => DAY) {
-  const { redis } = stack.use(openRedis({ REDIS_URL: stores.url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', logger));
+  const { redis } = stack().use(openRedis({ REDIS_URL: stores().url, REDIS_TIMEOUT_MS: 2_000 }, 'commands', logger));
   if (redis.status !== 'ready') await new Promise((resolve) => redis.once('ready', resolve));
   return { redis, limits: requestLimits({ redis, settings: { ...SETTINGS, ...settings }, logger, now }) };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { OWN, ROUTES } from '../src/routes.ts';
+import { OWN, ROUTES, WORK } from '../src/routes.ts';
 
 type Content = { content?: Record<string, unknown> };
 type Operation = { requestBody?: Content; responses: Record<string, Content> };
@@ -8,7 +8,7 @@ type Operation = { requestBody?: Content; responses: Record<string, Content> };
 const { paths } = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8')) as {
   paths: Record<string, Record<string, Operation>>;
 };
-const own: string[] = Object.values(OWN).map(({ method, url }) => `${method} ${url}`);
+const own: string[] = [...Object.values(OWN), WORK].map(({ method, url }) => `${method} ${url}`);
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     name: `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,

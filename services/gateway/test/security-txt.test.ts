@@ -3,7 +3,7 @@ import { loadConfig } from '@mayfly/shared/config';
 import { bodySettings } from '@mayfly/shared/settings';
 import { expect, test } from 'vitest';
 import { securitySettings } from '../src/security-txt.ts';
-import { fairnessSettings, limitSettings } from '../src/settings.ts';
+import { fairnessSettings, limitSettings, workSettings } from '../src/settings.ts';
 import { silent, startGateway, upstreamTo } from './start-gateway.ts';
 
 const PATH = '/.well-known/security.txt';
@@ -12,7 +12,7 @@ const NOON = Date.parse('2026-01-02T12:00:00Z');
 async function start(given: Record<string, string>) {
   const stack = new AsyncDisposableStack();
   const upstream = await upstreamTo(stack, createApp({ logger: silent }), 'local');
-  const all = { ...limitSettings, ...fairnessSettings, ...bodySettings, ...securitySettings };
+  const all = { ...limitSettings, ...workSettings, ...fairnessSettings, ...bodySettings, ...securitySettings };
   const { url } = stack.use(await startGateway(upstream, { settings: loadConfig(all, given), now: () => NOON }));
   return { url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -9,7 +9,7 @@ import { buildGateway } from '../src/app.ts';
 import type { GatewayDeps } from '../src/deps.ts';
 import { localUpstream } from '../src/index.ts';
 import { remoteUpstream } from '../src/remote-upstream.ts';
-import { fairnessSettings, limitSettings, sealSettings } from '../src/settings.ts';
+import { fairnessSettings, limitSettings, sealSettings, workSettings } from '../src/settings.ts';
 import type { Upstream } from '../src/upstream.ts';
 
 export const silent = pino({ level: 'silent' });
@@ -67,7 +67,10 @@ export async function startGateway(
         { ...uploadSettings, ...noteSettings, ...ownerSettings, ...requestSettings, ...sealSettings },
         {},
       ),
-      settings: loadConfig({ ...limitSettings, ...fairnessSettings, ...bodySettings }, { ...UNLIMITED, ...given }),
+      settings: loadConfig(
+        { ...limitSettings, ...workSettings, ...fairnessSettings, ...bodySettings },
+        { ...UNLIMITED, ...given },
+      ),
       baseUrl: 'https://public.example',
       version: '1',
       logger: silent,

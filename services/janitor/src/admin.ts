@@ -95,7 +95,7 @@ async function main(): Promise<number> {
   const config = loadConfig(adminCommandSettings, process.env);
   const logger = buildLogger({ LOG_LEVEL: 'silent' }, 'admin');
   await using stack = new AsyncDisposableStack();
-  const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
+  const db = stack.use(openDatabase(config, logger));
   const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));
   const deps: CommandDeps = {
     ...cleanupDeps(db, blobs, config),

@@ -16,7 +16,7 @@ await runProcess(async (untilStopped) => {
   const logger = buildLogger(config, 'janitor');
   await using stack = new AsyncDisposableStack();
   const { scrape } = stack.use(await openTelemetry(config, 'janitor', process.env));
-  const db = stack.adopt(openDatabase(config, logger), (open) => open.destroy());
+  const db = stack.use(openDatabase(config, logger));
   const { redis } = stack.use(openRedis(config, 'queue', logger));
   const [uploads, notes] = [postgresUploads(db), postgresNotes(db)];
   const blobs = stack.use(await openBlobs(config, postgresStoreRecord(db), logger));

@@ -28,19 +28,21 @@ export function ownClock(given: {
   logger: Logger;
 }): OwnClock {
   const { redis, key, intervalMs, sweep, logger } = given;
-  const startedAt = Date.now(); // a start leaves the schedule its time
-  let lastAt = startedAt; // of this process
+  // Only durations are measured here: the time of day may be wrong, and right again.
+  let lastAt = performance.now(); // of this process
   let running: Promise<void> | undefined;
-  let question: Promise<number | undefined> | undefined;
+  let question: Promise<string | undefined> | undefined;
   let isAlone = false;
-  let recordedAlone: number | undefined; // by this clock: no sign that the schedule works
+  let recorded = ''; // the last that is known of
+  let lastRecorded = ''; // by this process
+  let changedAt = lastAt; // a start leaves the schedule its time
 
-  /** When any replica last swept; undefined when Redis cannot tell. */
-  const lastOfAny = async (): Promise<number | undefined> => {
+  /** What was recorded of the last sweep of any replica; undefined when Redis cannot tell. */
+  const lastOfAny = async (): Promise<string | undefined> => {
     if (redis.status !== 'ready' || question) return undefined; // one question at a time, also to a Redis that is silent
     question = redis
       .get(key)
-      .then((at) => Math.max(Number(at ?? 0), startedAt))
+      .then((at) => at ?? '')
       .catch(() => undefined) // it is away, which is an answer
       .finally(() => {
         question = undefined;
@@ -57,15 +59,16 @@ export function ownClock(given: {
   const tick = async () => {
     if (running) return;
     const last = await lastOfAny();
-    const isScheduled =
-      last !== undefined && last !== recordedAlone && Date.now() - last < MISSED_INTERVALS * intervalMs;
-    if (!isScheduled && !running && Date.now() - lastAt >= 0.9 * intervalMs) {
+    const now = performance.now();
+    if (last !== undefined && last !== recorded) [recorded, changedAt] = [last, now];
+    const isScheduled = last !== undefined && now - changedAt < MISSED_INTERVALS * intervalMs;
+    if (!isScheduled && !running && now - lastAt >= 0.9 * intervalMs) {
       if (!isAlone) logger.warn('no sweep is known to have run in time: this process sweeps by its own clock');
       isAlone = true;
       try {
         await sweep();
       } finally {
-        recordedAlone = lastAt;
+        recorded = lastRecorded; // no sign that the schedule works
       }
     } else if (isScheduled && isAlone) {
       isAlone = false;
@@ -83,9 +86,10 @@ export function ownClock(given: {
     watched(work) {
       running ??= work().finally(() => {
         running = undefined;
-        lastAt = Date.now();
+        lastAt = performance.now();
+        lastRecorded = String(Date.now());
         // Best effort: where it cannot be recorded, every replica sweeps by its own clock.
-        if (redis.status === 'ready') redis.set(key, String(lastAt)).catch(() => {});
+        if (redis.status === 'ready') redis.set(key, lastRecorded).catch(() => {});
       });
       return running;
     },

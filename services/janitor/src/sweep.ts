@@ -1,3 +1,4 @@
+import type { BlobParts } from '@mayfly/store/blob-parts';
 import type { BlobStore } from '@mayfly/store/blobs';
 import type { FileRequestSweep } from '@mayfly/store/file-requests';
 import type { DeskSweep } from '@mayfly/store/reports';
@@ -9,7 +10,7 @@ export type SweepDeps = {
   notes: NoteSweep;
   requests: FileRequestSweep;
   deskSweep: DeskSweep;
-  blobs: Pick<BlobStore, 'delete' | 'parts'>;
+  blobs: Pick<BlobStore, 'delete'> & { parts: Pick<BlobParts, 'abort'> };
   tombstoneTtlSec: number;
 };
 

@@ -11,6 +11,7 @@ const receiver = await startReceiver();
 const { port } = receiver;
 const noticeTo = (url: string): Notice => ({
   id: '00000000-0000-4000-8000-000000000000',
+  itemId: '00000000-0000-4000-8000-000000000001',
   event: 'used',
   at: undefined,
   kind: 'webhook',

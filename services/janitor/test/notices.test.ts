@@ -27,9 +27,7 @@ let db: ReturnType<typeof openDatabase>;
 beforeEach(async () => {
   stack = new AsyncDisposableStack();
   const database = stack.use(await freshDatabase({ hasTables: true }));
-  db = stack.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 10 }, logger), (open) =>
-    open.destroy(),
-  );
+  db = stack.use(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 10 }, logger));
 });
 afterEach(() => stack.disposeAsync());
 

@@ -21,9 +21,7 @@ let db: Database;
 
 beforeAll(async () => {
   const database = stack.use(await freshDatabase({ hasTables: true }));
-  db = stack.adopt(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 5 }, logger), (open) =>
-    open.destroy(),
-  );
+  db = stack.use(openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 5 }, logger));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -1,4 +1,3 @@
-import { memoryBlobs } from '@mayfly/store/memory/blobs';
 import { expect, test } from 'vitest';
 import { type SweepDeps, SweepFailed, sweep } from '../src/sweep.ts';
 
@@ -31,7 +30,7 @@ function workload(due: { uploads?: number; blobs?: number }) {
     notes: { retire: async () => ({ count: 3, expired: 3, unused: 1 }), endTombstones: async () => 0 },
     requests: { retire: async () => 0, endTombstones: async () => 0 },
     deskSweep: { endReports: async () => 4, endBlocks: async () => 0 },
-    blobs: { delete: async () => [], parts: memoryBlobs().parts },
+    blobs: { delete: async () => [], parts: { abort: async () => {} } },
     tombstoneTtlSec: 60,
   };
   return { deps, settled };

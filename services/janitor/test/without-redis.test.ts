@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis } from '@mayfly/shared/redis';
 import { freshRedis } from '@mayfly/testing/stores';
 import { pino } from 'pino';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type JanitorDeps, startJanitor } from '../src/janitor.ts';
 
-// Sweeps go on whatever becomes of Redis. A janitor's work is only counted here.
+// Sweeps go on whatever becomes of Redis and of the time of day. A janitor's work is only counted here.
 
 const NOBODY = { count: 0, expired: 0, unused: 0 };
 
@@ -80,6 +80,14 @@ describe('sweeps go on, once per interval, when Redis', () => {
 
   test('is read-only', async () => {
     await janitor.redis.call('REPLICAOF', '127.0.0.1', '1');
+    await goesOn();
+  });
+
+  test('has a schedule from a clock that was a day ahead', async () => {
+    const { now } = Date;
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_000);
+    await sleep(3_000);
+    clock.mockRestore();
     await goesOn();
   });
 

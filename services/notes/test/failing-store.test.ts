@@ -15,7 +15,7 @@ function failing(error: Error): Notes {
   return { add: fail, find: fail, claimSmallView: fail, claimView: fail, remove: fail, check: fail };
 }
 
-type Service = ReturnType<typeof startNotes>;
+type Service = Awaited<ReturnType<typeof startNotes>>;
 const EVERY_ENDPOINT: [string, (service: Service) => Promise<{ statusCode: number; body: string; headers: object }>][] =
   [
     ['POST /api/note', async (service) => (await service.add()).answer],
@@ -29,14 +29,14 @@ const EVERY_ENDPOINT: [string, (service: Service) => Promise<{ statusCode: numbe
 
 describe.each(EVERY_ENDPOINT)('%s', (_name, ask) => {
   test('503 with Retry-After when the store cannot be reached', async () => {
-    await using service = startNotes({ faults: failing(new Unavailable('PostgreSQL is not available')) });
+    await using service = await startNotes({ faults: failing(new Unavailable('PostgreSQL is not available')) });
     const { statusCode, body, headers } = await ask(service);
     expect([statusCode, JSON.parse(body)]).toEqual([503, { error: 'Service unavailable' }]);
     expect(headers).toMatchObject({ 'retry-after': '5', 'cache-control': 'no-store' });
   });
 
   test('500 that tells nothing when the store has a fault, and the log tells it', async () => {
-    await using service = startNotes({ faults: failing(new TypeError('relation notes.notes is broken')) });
+    await using service = await startNotes({ faults: failing(new TypeError('relation notes.notes is broken')) });
     const { statusCode, body } = await ask(service);
     expect([statusCode, JSON.parse(body)]).toEqual([500, { error: 'Internal Server Error' }]);
     expect(service.logged()).toContain('relation notes.notes is broken');
@@ -45,13 +45,13 @@ describe.each(EVERY_ENDPOINT)('%s', (_name, ask) => {
 });
 
 test('a replica whose store is away is alive all the same', async () => {
-  await using service = startNotes({ faults: failing(new Unavailable('away')) });
+  await using service = await startNotes({ faults: failing(new Unavailable('away')) });
   expect((await service.app.inject({ url: '/livez' })).statusCode).toBe(200);
 });
 
 describe('no room', () => {
   test('507 with its sentence when a note does not fit any more; what is there goes on', async () => {
-    await using service = startNotes({ maxBytes: 40 });
+    await using service = await startNotes({ maxBytes: 40 });
     const first = await service.add({ contentLength: 24 });
     const { answer } = await service.add({ contentLength: 24 });
     expect([answer.statusCode, answer.json()]).toEqual([507, { error: 'Not enough storage space for this note' }]);
@@ -60,7 +60,7 @@ describe('no room', () => {
   });
 
   test('elsewhere a full disk is an outage like any other', async () => {
-    await using service = startNotes({ faults: { remove: failing(new NoRoom('disk full')).remove } });
+    await using service = await startNotes({ faults: { remove: failing(new NoRoom('disk full')).remove } });
     const { id, ownerToken } = await service.add();
     expect((await service.remove(id, ownerToken)).statusCode).toBe(503);
   });
@@ -68,8 +68,8 @@ describe('no room', () => {
 
 describe('the answer of the store is lost after it has counted', () => {
   /** Its next claim of a view is made, and then the connection breaks. */
-  function startLossy() {
-    const service = startNotes({
+  async function startLossy() {
+    const service = await startNotes({
       faults: {
         claimSmallView: async (...args) => lose(await service.held.claimSmallView(...args)),
         claimView: async (...args) => lose(await service.held.claimView(...args)),
@@ -85,7 +85,7 @@ describe('the answer of the store is lost after it has counted', () => {
   }
 
   test('without a key the last view is gone: 503, then 410', async () => {
-    await using service = startLossy();
+    await using service = await startLossy();
     const { id, authToken } = await service.add();
     expect((await service.view(id, authToken)).statusCode).toBe(503);
     const { statusCode, body } = await service.view(id, authToken);
@@ -93,7 +93,7 @@ describe('the answer of the store is lost after it has counted', () => {
   });
 
   test('with a key the same request gets the content, counted once, and nobody else does', async () => {
-    await using service = startLossy();
+    await using service = await startLossy();
     const { id, authToken, encryptedContent } = await service.add();
     expect((await service.view(id, authToken, KEY)).statusCode).toBe(503);
     const again = await service.view(id, authToken, KEY);
@@ -103,7 +103,7 @@ describe('the answer of the store is lost after it has counted', () => {
     ]);
     expect((await service.view(id, authToken, { 'idempotency-key': '"another key, not it"' })).statusCode).toBe(410);
     expect((await service.view(id, TOKEN, KEY)).statusCode).toBe(410);
-    service.pass(121);
+    await service.pass(121);
     expect((await service.view(id, authToken, KEY)).statusCode).toBe(410);
   });
 });

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { memoryNotes } from '@mayfly/store/memory/notes';
-import { memoryOwnedNotes } from '@mayfly/store/memory/owned-items';
 import type { Notes } from '@mayfly/store/notes';
+import { openDatabase } from '@mayfly/store/postgres/database';
+import { postgresNotes } from '@mayfly/store/postgres/notes';
+import { postgresOwnedNotes } from '@mayfly/store/postgres/owned-items';
+import { freshDatabase, letTimePass } from '@mayfly/testing/stores';
 import { pino } from 'pino';
 import { buildNotes } from '../src/index.ts';
 import type { ViewPatience } from '../src/large-views.ts';
@@ -25,9 +27,10 @@ const limits = {
 
 type Options = { faults?: Partial<Notes>; viewPatience?: ViewPatience; maxBytes?: number };
 
-/** The service on notes in memory, some of whose functions are others, and what it logs. Its clock stands until a test moves it. */
-export function startNotes({ faults = {}, viewPatience, maxBytes }: Options = {}) {
-  let now = Date.now();
+/** The service on a database of its own, some of whose functions are others, and what it logs. */
+export async function startNotes({ faults = {}, viewPatience, maxBytes }: Options = {}) {
+  const stack = new AsyncDisposableStack();
+  const { url: DATABASE_URL } = stack.use(await freshDatabase({ hasTables: true }));
   let logged = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -35,14 +38,11 @@ export function startNotes({ faults = {}, viewPatience, maxBytes }: Options = {}
       done();
     },
   });
-  const held = memoryNotes(() => now, maxBytes === undefined ? {} : { maxBytes });
-  const app = buildNotes({
-    notes: { ...held, ...faults },
-    owned: memoryOwnedNotes(held, () => now),
-    limits,
-    logger: pino(stream),
-    viewPatience,
-  });
+  const logger = pino(stream);
+  const db = stack.use(openDatabase({ DATABASE_URL, DATABASE_POOL_SIZE: 5 }, logger));
+  const held = postgresNotes(db, { maxBytes });
+  const notes = { ...held, ...faults };
+  const app = stack.use(buildNotes({ notes, owned: postgresOwnedNotes(db), limits, logger, viewPatience }));
 
   const post = (url: string, payload: object, headers: Record<string, string> = {}) =>
     app.inject({ method: 'POST', url, payload, headers });
@@ -50,9 +50,7 @@ export function startNotes({ faults = {}, viewPatience, maxBytes }: Options = {}
     app,
     held,
     logged: () => logged,
-    pass(seconds: number) {
-      now += seconds * 1000;
-    },
+    pass: (seconds: number) => letTimePass(DATABASE_URL, seconds),
     /** A note that is there, with its tokens. Content is given as characters of base64. */
     async add({ contentLength = 24, ...fields }: { contentLength?: number; [field: string]: unknown } = {}) {
       const [authToken, ownerToken, encryptedContent] = [token(), token(), 'A'.repeat(contentLength)];
@@ -68,7 +66,7 @@ export function startNotes({ faults = {}, viewPatience, maxBytes }: Options = {}
     checkPassword: (id: string, authToken: string) => post(`/api/note/${id}/password`, { authToken }),
     remove: (id: string, ownerToken: string) =>
       app.inject({ method: 'DELETE', url: `/api/note/${id}`, headers: { 'x-owner-token': ownerToken } }),
-    [Symbol.asyncDispose]: () => app.close(),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 

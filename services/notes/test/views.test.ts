@@ -10,7 +10,7 @@ const OTHER = 'B'.repeat(43);
 describe('refusals come in the order of the contract, and count nothing', () => {
   test('a wrong token never gets to the store’s count', async () => {
     const claimed: string[] = [];
-    await using service = startNotes({
+    await using service = await startNotes({
       faults: {
         claimView: async (id) => {
           claimed.push(id);
@@ -31,9 +31,9 @@ describe('refusals come in the order of the contract, and count nothing', () => 
     ['expired', 'Note has expired'],
     ['limit_reached', 'View limit reached'],
   ])('410 before 401: %s', async (how, error) => {
-    await using service = startNotes();
+    await using service = await startNotes();
     const { id, authToken, ownerToken } = await service.add(PASSWORD);
-    if (how === 'expired') service.pass(60);
+    if (how === 'expired') await service.pass(60);
     else await service.view(id, authToken);
     const answers = [await service.view(id, OTHER), await service.checkPassword(id, OTHER), await service.look(id)];
     for (const answer of answers) expect([answer.statusCode, answer.json()]).toEqual([410, { error }]);
@@ -43,7 +43,7 @@ describe('refusals come in the order of the contract, and count nothing', () => 
   });
 
   test('that no password protects a note is said in every state', async () => {
-    await using service = startNotes();
+    await using service = await startNotes();
     const { id, authToken } = await service.add();
     const refused = [400, { error: 'Note is not password-protected' }];
     const check = async () => {
@@ -64,7 +64,7 @@ describe('somebody else was quicker, between the look at a note and what is done
     ['its owner deleted it', undefined, 404, 'Note not found'],
   ])('%s: the answer to a view says so', async (_what, change, status, error) => {
     let isClaimed = false;
-    await using service = startNotes({
+    await using service = await startNotes({
       faults: {
         find: async (id) => {
           const found = await service.held.find(id);
@@ -84,7 +84,7 @@ describe('somebody else was quicker, between the look at a note and what is done
   });
 
   test('of two deletes one finds nothing to delete: 404', async () => {
-    await using service = startNotes({ faults: { remove: async () => false } });
+    await using service = await startNotes({ faults: { remove: async () => false } });
     const { id, ownerToken } = await service.add();
     const answer = await service.remove(id, ownerToken);
     expect([answer.statusCode, answer.json()]).toEqual([404, { error: 'Note not found' }]);
@@ -95,11 +95,11 @@ describe('large contents', () => {
   const LARGE = 6 * 1024 * 1024; // two go at once, a third would be over 16 MiB
 
   /** A service whose claims of large notes wait until a test lets them go. */
-  function startHeld(viewPatience = { turnMs: 10_000, placeMs: 10_000 }) {
+  async function startHeld(viewPatience = { turnMs: 10_000, placeMs: 10_000 }) {
     const claims: (() => void)[] = [];
     const large = new Set<string>();
     let [looks, counted] = [0, 0];
-    const service = startNotes({
+    const service = await startNotes({
       viewPatience,
       faults: {
         async find(id) {
@@ -130,7 +130,7 @@ describe('large contents', () => {
   }
 
   test('wait for their turn: as many at once as fit, the next when one was sent; small ones do not wait', async () => {
-    const { service, addLarge, underWay, counted, letOneGo } = startHeld();
+    const { service, addLarge, underWay, counted, letOneGo } = await startHeld();
     await using _ = service;
     const { id, authToken } = await addLarge();
     const views = [1, 2, 3].map(() => service.view(id, authToken));
@@ -149,14 +149,14 @@ describe('large contents', () => {
   });
 
   test('one alone goes, however large it is', async () => {
-    await using service = startNotes();
+    await using service = await startNotes();
     const { id, authToken, encryptedContent } = await service.add({ contentLength: 20 * 1024 * 1024 });
     const answer = await service.view(id, authToken);
     expect([answer.statusCode, answer.json().encryptedContent === encryptedContent]).toEqual([200, true]);
   });
 
   test('503 when it was not their turn in time, and nothing is counted', async () => {
-    const { service, addLarge, underWay, counted, letOneGo } = startHeld({ turnMs: 50, placeMs: 10_000 });
+    const { service, addLarge, underWay, counted, letOneGo } = await startHeld({ turnMs: 50, placeMs: 10_000 });
     await using _ = service;
     const { id, authToken } = await addLarge();
     const views = [service.view(id, authToken), service.view(id, authToken)];
@@ -171,7 +171,7 @@ describe('large contents', () => {
   });
 
   test('a place is given on when its time is over, whoever still reads', async () => {
-    const { service, addLarge, underWay, letOneGo } = startHeld({ turnMs: 10_000, placeMs: 50 });
+    const { service, addLarge, underWay, letOneGo } = await startHeld({ turnMs: 10_000, placeMs: 50 });
     await using _ = service;
     const { id, authToken } = await addLarge();
     const views = [1, 2, 3, 4].map(() => service.view(id, authToken));
@@ -186,7 +186,7 @@ describe('large contents', () => {
   });
 
   test('a client that goes leaves its place in the queue, and is not counted', async () => {
-    const { service, addLarge, underWay, looked, counted, letOneGo } = startHeld();
+    const { service, addLarge, underWay, looked, counted, letOneGo } = await startHeld();
     await using _ = service;
     const { id, authToken } = await addLarge();
     const views = [service.view(id, authToken), service.view(id, authToken)];

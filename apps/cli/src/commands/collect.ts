@@ -22,7 +22,7 @@ const PASSING = ['network', 'unavailable', 'rate-limited'];
 export async function collect(context: Context, linkOrId: string, options: CollectOptions) {
   const { terminal, sleep } = context;
   const link = await findKeepLink(context, linkOrId);
-  const requests = await openRequests(link.baseUrl);
+  const requests = await openRequests(terminal, link.baseUrl);
   const folder = options.output ?? '.';
   await makeFolder(folder);
   const done = new Map<string, unknown>();

@@ -30,7 +30,7 @@ async function removeRequest(context: Context, link: RequestLink, { json }: OwnO
   const kept = await requests.find(id);
   let wasThere = true;
   try {
-    await (await openRequests(baseUrl)).remove(link, { signal });
+    await (await openRequests(terminal, baseUrl)).remove(link, { signal });
   } catch (error) {
     if (!kept || !(error instanceof MayflyError) || error.code !== 'not-found') throw error;
     wasThere = false;

@@ -15,7 +15,7 @@ export async function deliver(
   { json }: { json?: boolean },
 ) {
   const { terminal, owned, signal } = context;
-  const requests = await openRequests(server);
+  const requests = await openRequests(terminal, server);
   const item: Owned = { kind, id, server, ownerSecret, name, createdAt: new Date().toISOString(), expiresAt };
   await owned.save(context.config.keepLinks ? { ...item, link } : item);
   using progress = showProgress(terminal.stderr, 'Delivering');

@@ -30,7 +30,7 @@ export async function drop(context: Context, text: string, paths: string[], opti
     );
   }
   const [server, dropLink] = [link.baseUrl, formatRequestLink(link)];
-  const requests = await openRequests(server);
+  const requests = await openRequests(terminal, server);
   const request = await requests.open(link, { signal });
   if (!options.json) terminal.say(describe(request));
   const files = await collectSources(paths, (path) => terminal.say(`Skipped, not a file: ${printableName(path)}`));

@@ -15,12 +15,12 @@ export async function listRequests(context: Context, { prune }: { prune: boolean
   return listed.filter(({ isOver }) => !isOver);
 }
 
-async function askStatus({ signal }: Context, kept: KeptRequest): Promise<Listed> {
+async function askStatus({ terminal, signal }: Context, kept: KeptRequest): Promise<Listed> {
   const { keepLink, title: name, ...item } = kept;
   const line = { id: kept.id, name, link: keepLink };
   const facts = { kind: 'request', ...item, name, link: keepLink };
   try {
-    const status = await (await openRequests(kept.server)).list(keepLink, { signal });
+    const status = await (await openRequests(terminal, kept.server)).list(keepLink, { signal });
     const { state, maxDrops, expiresAt, drops, bytesLeft, dropsLeft } = status;
     const left = {
       open: `for ${formatTimeLeft(Date.parse(expiresAt) - Date.now())}`,

@@ -11,7 +11,7 @@ type Webhook = Required<Hooks>['webhook'];
 /** Has an address called whenever something that was sent is used, or not any more. */
 export async function notify(context: Context, linkOrId: string, url: string | undefined, options: NotifyOptions) {
   const { terminal, signal } = context;
-  if ((url === undefined) === !options.off) throw new CliError('usage', 'Say which address is called, or --off');
+  if ((url === undefined) === !options.off) throw new CliError('usage', 'Give the address to be called, or --off');
   if (url !== undefined) checkAddress(url);
   const { kind, id, ownerSecret, client } = await findOwnItem(context, linkOrId, options);
   checkOffered(await client.getConfig({ signal }), url);

@@ -46,7 +46,7 @@ export async function request(context: Context, title: string, options: RequestO
   const limits = wantedLimits(config, options);
   if (options.notify !== undefined) checkOffered(config, options.notify);
   if (own.keepLinks) await requests.prepare();
-  const fileRequests = await openRequests(server, creatingTransport(context));
+  const fileRequests = await openRequests(terminal, server, creatingTransport(context));
   const created = await fileRequests.create({ title, text: options.text, ...limits, signal });
   const { id, keepLink, expiresAt } = created;
   let isKept = false;

@@ -14,7 +14,10 @@ export async function resume(context: Context, id: string | undefined, options: 
   const found = id === undefined ? all : all.filter((one) => one.id === id.toLowerCase());
   const [send, ...others] = found;
   if (!send)
-    throw new CliError('usage', id === undefined ? 'Nothing is unfinished' : 'There is no such unfinished upload');
+    throw new CliError(
+      'usage',
+      id === undefined ? 'There is no unfinished upload' : 'There is no such unfinished upload',
+    );
   if (others.length > 0) {
     for (const { id, name, upload } of found) {
       const left = formatTimeLeft(Date.parse(upload.endsAt) - Date.now());

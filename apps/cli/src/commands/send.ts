@@ -10,7 +10,7 @@ import {
   type UploadOptions,
   uploadSize,
 } from '@mayfly/client';
-import { fileSpool } from '@mayfly/client/node';
+import { disposed, fileSpool } from '@mayfly/client/node';
 import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
 import {
   type Context,
@@ -174,6 +174,8 @@ function checkLimits(files: Source[], config: ServiceConfig, parts: ReturnType<t
 
 function counted(stdin: NodeJS.ReadStream, onProgress: (doneBytes: number, totalBytes: number) => void) {
   const pieces = stdin[Symbol.asyncIterator]();
+  /** From a descriptor: nobody else has what comes. */
+  const isRead = 'fd' in stdin;
   let doneBytes = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -181,7 +183,7 @@ function counted(stdin: NodeJS.ReadStream, onProgress: (doneBytes: number, total
       if (done) return controller.close();
       doneBytes += value.length;
       onProgress(doneBytes, Number.POSITIVE_INFINITY);
-      controller.enqueue(value);
+      controller.enqueue(isRead ? disposed(value) : value);
     },
     async cancel() {
       await pieces.return?.();

@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { exactArchive, type Link, type MayflyClient, type Metadata, readEntry, unpack } from '@mayfly/client';
+import { release } from '@mayfly/client/node';
 import { chooseFiles } from '../chosen-files.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
@@ -25,7 +24,16 @@ export async function writeToStdout(context: Context, client: MayflyClient, link
   using progress = showProgress(terminal.stderr, 'Receiving');
   const how = { signal: context.signal, ...tellTrouble(terminal, progress) };
   const stream = isOne ? await openFile(client, begin, index ?? 0, how) : await openWhole(client, begin, how);
-  await pipeline(Readable.fromWeb(stream as never), terminal.stdout, { end: false }); // typed for Node only
+  for await (const piece of stream) {
+    await write(terminal.stdout, piece);
+    release(piece);
+  }
+}
+
+function write(stdout: NodeJS.WriteStream, piece: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.write(piece, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 type How = Pick<ReturnType<typeof tellTrouble>, 'onProgress' | 'onTrouble'> & { signal: AbortSignal };

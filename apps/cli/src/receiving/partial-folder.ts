@@ -23,8 +23,8 @@ export type PartialRecord = {
 export type Position = {
   index: number;
   bytes: number;
-  /** Of these bytes, base64url. */
-  sha256: string;
+  /** Of these bytes. */
+  crc32: number;
 };
 
 /** A record, and when it was written by the clock of the file system. */
@@ -130,7 +130,7 @@ async function readRecord(folder: string, id: string): Promise<Kept | undefined>
 
 function isRecord(value: unknown): value is PartialRecord {
   const { version, lease, idleSec, indexes, position, paths } = (value ?? {}) as Partial<PartialRecord>; // every field is looked at below
-  const { index, bytes, sha256 } = position ?? {};
+  const { index, bytes } = position ?? {};
   return (
     version === 1 &&
     /^[\w-]{43}$/.test(String(lease)) &&
@@ -139,7 +139,6 @@ function isRecord(value: unknown): value is PartialRecord {
     indexes.includes(Number(index)) &&
     Number.isSafeInteger(bytes) &&
     Number(bytes) >= 0 &&
-    typeof sha256 === 'string' &&
     (paths === undefined || (Array.isArray(paths) && paths.length === indexes.length))
   );
 }

@@ -11,7 +11,7 @@ import type { PartialFolder, PartialRecord, Position } from './partial-folder.ts
 import { placeAll, type Wanted } from './place-all.ts';
 import { type Leased, receiveAll, receiveSome } from './receive.ts';
 import { writeFiles } from './write-files.ts';
-import { doneBytes, findStart, nothingOf, positionOf, sizeOf } from './written.ts';
+import { doneBytes, findStart, nothingOf, sizeOf } from './written.ts';
 
 /** What may be otherwise in a moment. After anything else there is nothing to go on with. */
 const PASSING = ['aborted', 'network', 'unavailable', 'rate-limited', 'download-ended'];
@@ -36,7 +36,7 @@ export async function receiveKept(
     lease,
     idleSec: downloadLeases.idleSec,
     indexes,
-    position: positionOf(start),
+    position: start,
   };
   const save = async (position: Position) => {
     await folder.save({ ...record, position });

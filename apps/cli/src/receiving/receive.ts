@@ -10,9 +10,9 @@ import {
   unpack,
 } from '@mayfly/client';
 import type { Begin, KeptLease } from './begin.ts';
-import type { PartialFolder } from './partial-folder.ts';
+import type { PartialFolder, Position } from './partial-folder.ts';
 import type { ArrivingFile } from './write-files.ts';
-import { doneBytes, pathOf, type Start, sizeOf } from './written.ts';
+import { doneBytes, pathOf, sizeOf } from './written.ts';
 
 export type Receiving = {
   signal: AbortSignal;
@@ -27,7 +27,7 @@ export async function* receiveAll(
   client: MayflyClient,
   { link, metadata, lease }: Leased,
   folder: PartialFolder,
-  { index, bytes }: Start,
+  { index, bytes }: Position,
   how: Receiving,
 ): AsyncGenerator<ArrivingFile, void> {
   const isBegun = index > 0 || bytes > 0;
@@ -47,7 +47,7 @@ export async function* receiveSome(
   { link, metadata, lease }: Leased,
   folder: PartialFolder,
   indexes: number[],
-  start: Start,
+  start: Position,
   { signal, onProgress, onTrouble }: Receiving,
 ): AsyncGenerator<ArrivingFile, void> {
   const content = await client.openContent(link, { ...lease, signal, onTrouble });
@@ -69,7 +69,7 @@ export async function* receiveSome(
 }
 
 /** The same content, but what is written of a file already is read from there: all of an entry is needed to check it. */
-function withWritten(content: Content, folder: PartialFolder, { index, bytes }: Start): Content {
+function withWritten(content: Content, folder: PartialFolder, { index, bytes }: Position): Content {
   const from = contentOffset(content.metadata, index);
   async function* read(startBytes: number, endBytes: number) {
     yield* content.read(startBytes, from);

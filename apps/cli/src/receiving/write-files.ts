@@ -1,11 +1,14 @@
 import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
 import { MayflyError } from '@mayfly/client';
 import { asDiskError } from '../save.ts';
+import { batched } from './batched.ts';
 import type { PartialFolder, Position } from './partial-folder.ts';
-import { nothingOf, openAnew, openWritten, positionOf, type Start } from './written.ts';
+import { nothingOf, openAnew, openWritten } from './written.ts';
 
-/** So much is lost at most when the process is killed, or the power fails. */
-const SAVE_MS = 500;
+/** So much is lost at most when the process is killed, or the power fails: what waits to be written, and to be kept. */
+const WRITE_MS = 250;
+const SAVE_MS = 250;
 
 export type ArrivingFile = { index: number; stream: ReadableStream<Uint8Array> };
 
@@ -13,7 +16,7 @@ export type ArrivingFile = { index: number; stream: ReadableStream<Uint8Array> }
 export async function writeFiles(
   files: AsyncIterable<ArrivingFile>,
   folder: PartialFolder,
-  start: Start,
+  start: Position,
   save: (position: Position) => Promise<void>,
 ) {
   let at = start;
@@ -21,7 +24,7 @@ export async function writeFiles(
   let saving: Promise<void> | undefined;
   /** Beside what is being written: the network does not wait for the disk. */
   const saveFrom = async (file: FileHandle) => {
-    const position = positionOf(at);
+    const position = at;
     await file.datasync();
     await save(position);
     savedMs = performance.now();
@@ -31,10 +34,9 @@ export async function writeFiles(
       at = index === start.index ? start : nothingOf(index);
       await using file = at.bytes > 0 ? await openWritten(folder, index) : await openAnew(folder, index);
       try {
-        for await (const piece of stream) {
+        for await (const piece of batched(stream, WRITE_MS)) {
           await writeAll(file, piece, at.bytes);
-          at.hash.update(piece);
-          at = { ...at, bytes: at.bytes + piece.length };
+          at = { index, bytes: at.bytes + piece.length, crc32: crc32(piece, at.crc32) };
           if (saving || performance.now() - savedMs < SAVE_MS) continue;
           // Best effort: what cannot be kept now may be kept a moment later, and nothing else depends on it.
           saving = saveFrom(file)
@@ -50,7 +52,7 @@ export async function writeFiles(
     }
   } catch (error) {
     // Best effort: then it goes on a little further back.
-    await save(positionOf(at)).catch(() => {});
+    await save(at).catch(() => {});
     throw error instanceof MayflyError ? error : asDiskError(error);
   }
 }

@@ -1,23 +1,25 @@
-import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { FileEntry } from '@mayfly/client';
 import type { Kept, PartialFolder, Position } from './partial-folder.ts';
-
-/** Where a download goes on: the file `index` has `bytes` bytes, and `hash` has had them. */
-export type Start = { index: number; bytes: number; hash: Hash };
 
 /** In a partial folder, by its place in the metadata. */
 export const pathOf = ({ path }: PartialFolder, index: number) => join(path, String(index));
 
-export const nothingOf = (index: number): Start => ({ index, bytes: 0, hash: createHash('sha256') });
+export const nothingOf = (index: number): Position => ({ index, bytes: 0, crc32: 0 });
 
 /**
  * How much of what was kept is as it was then. Whole files are told by their size, and by not having changed since the record was written;
- * the one in the middle by the digest of what the record says of it, since a process that was killed has written more.
+ * the one in the middle by the checksum of what the record says of it, since a process that was killed has written more: against
+ * chance, since whoever can change the one can change the other.
  */
-export async function findStart(folder: PartialFolder, { record, savedMs }: Kept, files: FileEntry[]): Promise<Start> {
+export async function findStart(
+  folder: PartialFolder,
+  { record, savedMs }: Kept,
+  files: FileEntry[],
+): Promise<Position> {
   const { position, indexes } = record;
   for (const index of indexes.slice(0, indexes.indexOf(position.index))) {
     if (!(await isWhole(folder, index, files[index]?.size, savedMs))) return nothingOf(index);
@@ -30,19 +32,20 @@ async function isWhole(folder: PartialFolder, index: number, size: number | unde
   return found?.isFile() === true && found.size === size && found.mtimeMs <= savedMs;
 }
 
-async function checkMiddle(folder: PartialFolder, { index, bytes, sha256 }: Position): Promise<Start | undefined> {
+async function checkMiddle(folder: PartialFolder, position: Position): Promise<Position | undefined> {
+  const { index, bytes } = position;
   try {
     await using file = await openWritten(folder, index);
     const found = await file.stat();
     if (!found.isFile() || found.size < bytes) return undefined;
-    const hash = createHash('sha256');
+    let sum = 0;
     if (bytes > 0) {
       for await (const piece of file.createReadStream({ start: 0, end: bytes - 1, autoClose: false }))
-        hash.update(piece);
+        sum = crc32(piece, sum);
     }
-    if (hash.copy().digest('base64url') !== sha256) return undefined;
+    if (sum !== position.crc32) return undefined;
     await file.truncate(bytes);
-    return { index, bytes, hash };
+    return position;
   } catch {
     return undefined; // it is not there, or no file
   }
@@ -58,10 +61,6 @@ export async function openAnew(folder: PartialFolder, index: number): Promise<Fi
   const path = pathOf(folder, index);
   await rm(path, { recursive: true, force: true });
   return open(path, 'wx', 0o600);
-}
-
-export function positionOf({ index, bytes, hash }: Start): Position {
-  return { index, bytes, sha256: hash.copy().digest('base64url') };
 }
 
 /** Bytes of files that are here, of those that were asked for. */

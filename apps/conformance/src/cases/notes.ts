@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { skip } from '../case.ts';
 import { answers, equal, isId, isInvalid, isTime, refuses } from '../expect.ts';
 import { NOTE_PASSWORD, type ServerCase, type Site, token, UNKNOWN } from '../site.ts';
@@ -129,6 +129,22 @@ export const notes: ServerCase[] = [
       refuses(await site.view(UNKNOWN, token()), 404, NOT_FOUND);
       refuses(await site.view('no-id', token()), 404, NOT_FOUND);
       refuses(await site.view(id, token()), 401, 'Invalid auth token');
+    },
+  },
+  {
+    section: '4.3',
+    name: 'POST /api/note/<id>/view: the same again under its Idempotency-Key, uncounted, and 400 for what is no key',
+    async run(site) {
+      if (site.limits.viewRepeatSec === undefined) skip('a view cannot be repeated here (viewRepeatSec)');
+      const { id, authToken } = await site.note();
+      const key = { 'Idempotency-Key': `"${randomUUID()}"` };
+      const first = await site.view(id, authToken, key);
+      answers(first, 200);
+      answers(await site.view(id, authToken, key), 200, first.json);
+      refuses(await site.view(id, token(), key), 401, 'Invalid auth token');
+      isInvalid(await site.view(id, authToken, { 'Idempotency-Key': '"short"' }), 'Idempotency-Key');
+      const { viewCount } = (await look(site, id)).json as { viewCount?: unknown };
+      equal('views', viewCount, 1);
     },
   },
   {

@@ -21,6 +21,7 @@ export const LANGUAGES: Record<string, Language> = {
   ar: { name: 'العربية', dir: 'rtl', load: () => import('./ar.json?texts') },
   ja: { name: '日本語', load: () => import('./ja.json?texts') },
   zh: { name: '中文（简体）', load: () => import('./zh.json?texts') },
+  'zh-Hant': { name: '中文（繁體）', load: () => import('./zh-Hant.json?texts') },
 };
 
 const KEY = 'mayfly-language';

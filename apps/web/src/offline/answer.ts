@@ -23,7 +23,7 @@ export function offlinePage(): Response {
 
 function byTag(files: Record<string, unknown>) {
   return Object.fromEntries(
-    Object.entries(files).map(([path, said]) => [/([a-z]+)\.json$/.exec(path)?.[1] ?? path, said]),
+    Object.entries(files).map(([path, said]) => [/([a-z-]+)\.json$/i.exec(path)?.[1] ?? path, said]),
   );
 }
 

@@ -6,6 +6,7 @@ import type { FromWorker, ToWorker } from './messages.ts';
 import type { TaskEvent } from './task.ts';
 import type { Arguments, Result, TaskName } from './tasks.ts';
 import workerUrl from './worker.ts?worker&url';
+import { working } from './working.svelte.ts';
 
 type Call = { finish: (message: FromWorker) => void; onEvent: ((event: TaskEvent) => void) | undefined };
 
@@ -31,6 +32,7 @@ export function call<N extends TaskName>(name: N, args: Arguments<N>, options: C
   return new Promise((resolve, reject) => {
     const finish = (message: FromWorker) => {
       calls.delete(id);
+      working.delete(id);
       signal?.removeEventListener('abort', abort);
       if ('result' in message)
         resolve(message.result as Result<N>); // the worker's, for this name
@@ -50,8 +52,10 @@ function startWorker(): Worker {
   const started = new Worker(trustedScriptUrl(workerUrl), { type: 'module' });
   started.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     const found = calls.get(data.id);
-    if ('event' in data) found?.onEvent?.(data.event);
-    else found?.finish(data);
+    if (!('event' in data)) found?.finish(data);
+    else if (data.event.kind !== 'working') found?.onEvent?.(data.event);
+    else if (found && data.event.isWorking) working.add(data.id);
+    else working.delete(data.id);
   };
   // It could not be loaded, or ended: nobody will answer the calls that wait.
   started.onerror = () => {

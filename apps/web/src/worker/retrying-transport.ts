@@ -9,6 +9,7 @@ import {
   toBlob,
   uploadWithXhr,
 } from '@mayfly/client';
+import { whenBusy } from '@mayfly/client/working';
 import type { Task } from './task.ts';
 
 /** Answers that another try may turn into a better one. */
@@ -24,7 +25,13 @@ const PASSING: Record<number, ErrorCode> = {
  * kept for that. The client repeats parts and views by itself. Nothing else is ever tried again: a download counts.
  */
 export function retryingTransport({ report, again }: Pick<Task, 'report' | 'again'>): Transport {
-  const inner = fetchTransport();
+  const plain = fetchTransport();
+  let underWay = 0;
+  const onWork = (isWorking: boolean) => {
+    underWay += isWorking ? 1 : -1;
+    report({ kind: 'working', isWorking: underWay > 0 });
+  };
+  const inner = whenBusy(plain, { onWork });
 
   async function untilAnswered(send: () => Promise<TransportAnswer>, signal: AbortSignal | undefined) {
     for (let tries = 1; ; tries += 1) {
@@ -43,7 +50,12 @@ export function retryingTransport({ report, again }: Pick<Task, 'report' | 'agai
       const { body, signal } = request;
       if (typeof body === 'object' && 'stream' in body) {
         const content = await toBlob(body, signal);
-        return untilAnswered(() => uploadWithXhr({ ...request, onSent: request.onSent, content }), signal);
+        const { body: _, ...rest } = request; // what is kept can be sent again
+        const upload = whenBusy(
+          { send: (again) => uploadWithXhr({ ...again, onSent: again.onSent, content }) },
+          { asking: plain, onWork },
+        );
+        return untilAnswered(() => upload.send(rest), signal);
       }
       if (isDescription(request)) return untilAnswered(() => inner.send(request), signal);
       return isQuestion(request)

@@ -24,5 +24,7 @@ export type TaskEvent =
   | { kind: 'trouble'; code: string; retryAfterSec: number | undefined }
   /** The same, but the task tries again by itself. */
   | { kind: 'retrying'; code: string }
+  /** The service is busy: it works for a place, or not any more. The page says so, whatever the task is. */
+  | { kind: 'working'; isWorking: boolean }
   /** It goes on. */
   | { kind: 'resumed' };

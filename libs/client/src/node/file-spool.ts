@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { MayflyError } from '../errors.ts';
 import type { Spool } from '../stream-uploads.ts';
-
-const CHUNK_BYTES = 256 * 1024;
+import { feedOfHandle, streamOf } from './file-feed.ts';
 
 /** Keeps an encrypted payload in a file without a name. Fails with `too-large` as soon as it is over the maximum. */
 export function fileSpool({ folder = tmpdir(), maxBytes = Number.POSITIVE_INFINITY } = {}): Spool {
@@ -17,9 +15,8 @@ export function fileSpool({ folder = tmpdir(), maxBytes = Number.POSITIVE_INFINI
       // Open files stay without their name: whatever ends this process, nothing is left behind.
       await unlink(path);
       const sizeBytes = await write(payload, file, maxBytes, signal);
-      const content = file.createReadStream({ start: 0, highWaterMark: CHUNK_BYTES, autoClose: false });
       return {
-        stream: Readable.toWeb(content) as ReadableStream<Uint8Array>, // no text
+        stream: streamOf(feedOfHandle(file)),
         sizeBytes,
         [Symbol.asyncDispose]: () => file.close(),
       };

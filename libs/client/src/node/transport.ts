@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
-import type { StreamBody, Transport } from '../transport.ts';
+import { finished } from 'node:stream';
+import type { StreamBody } from '../streams.ts';
+import type { Transport } from '../transport.ts';
+import { nodeEncryption } from './encryption.ts';
+import { release, releaseDisposable } from './release.ts';
 
 /** A service that has everything and says nothing for so long is not there any more. */
 const ANSWER_TIMEOUT_MS = 120_000;
@@ -13,6 +16,7 @@ const MAX_PARALLEL = 8;
 export function nodeTransport({ answerTimeoutMs = ANSWER_TIMEOUT_MS } = {}): Transport {
   return {
     maxParallel: MAX_PARALLEL,
+    encryption: nodeEncryption,
     async send({ method, url, headers, body, onSent, signal }) {
       // An import would take 16 MB: of node:http it makes every export, which loads Node's fetch and WebSocket.
       const { request: start } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http');
@@ -36,10 +40,42 @@ export function nodeTransport({ answerTimeoutMs = ANSWER_TIMEOUT_MS } = {}): Tra
       return {
         status: message.statusCode ?? 0,
         header: (name) => message.headers[name.toLowerCase()]?.toString(),
-        body: Readable.toWeb(message) as ReadableStream<Uint8Array>, // the same, typed for Node only
+        body: streamOf(message),
       };
     },
   };
+}
+
+/**
+ * What `Readable.toWeb` does, but for a copy of each chunk: nobody else has them, and their memory can be given back. So is that of what the
+ * socket brings, of which Node has made the chunks.
+ */
+function streamOf(message: IncomingMessage): ReadableStream<Uint8Array> {
+  const { socket } = message;
+  let isOver = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        socket.on('data', release); // after Node's own listener
+        message.on('data', ({ buffer, byteOffset, length }: Buffer) => {
+          if (isOver) return;
+          controller.enqueue(new Uint8Array(buffer, byteOffset, length));
+          if (Number(controller.desiredSize) <= 0) message.pause();
+        });
+        finished(message, (error) => {
+          socket.off('data', release);
+          if (error) controller.error(error);
+          else if (!isOver) controller.close();
+        });
+      },
+      pull: () => void message.resume(),
+      cancel() {
+        isOver = true;
+        message.destroy();
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: message.readableHighWaterMark }),
+  );
 }
 
 /** Ends when everything is sent, or earlier when the answer or an error has come: nothing is read after that. */
@@ -49,21 +85,31 @@ async function sendStream(
   answer: Promise<unknown>,
   onSent?: (sentBytes: number) => void,
 ) {
+  const reader = stream.getReader();
   let isOver = false;
+  let written: (() => void) | undefined;
   const end = () => {
     isOver = true;
+    written?.();
+    reader.cancel().catch(() => {}); // best effort, here and below: a source that failed has nothing left to cancel
   };
-  const over = answer.then(end, end);
-  const reader = stream.getReader();
+  void answer.then(end, end);
   try {
     let sentBytes = 0;
+    let writing = Promise.resolve();
     for (;;) {
-      const next = await Promise.race([reader.read(), over]);
-      if (!next || next.done) break;
-      const { value } = next;
-      if (!request.write(value) && !isOver) await Promise.race([once(request, 'drain'), over]);
-      sentBytes += value.length;
+      const { value, done } = await reader.read();
+      await writing;
       onSent?.(sentBytes);
+      if (done || isOver) break;
+      sentBytes += value.length;
+      writing = new Promise((resolve) => {
+        written = resolve;
+        request.write(value, () => {
+          releaseDisposable(value);
+          resolve();
+        }); // also when it fails, which the answer tells
+      });
     }
     if (!isOver) request.end();
   } catch (error) {
@@ -72,7 +118,6 @@ async function sendStream(
     request.destroy();
     throw error;
   } finally {
-    // Best effort: a source that failed has nothing left to cancel.
     reader.cancel().catch(() => {});
   }
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { countRead } from '@mayfly/shared/read-buffers';
 import type { BlobStore, StoredBlob } from '../blobs.ts';
 import { MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
 import { openBlobFolders } from './blob-folders.ts';
@@ -12,6 +13,7 @@ import { openRoom } from './room.ts';
 import { writeExactly } from './write-exactly.ts';
 
 const PAGE = 1_000;
+const WRONG_SIZE = 'a blob has another size than its upload';
 
 /**
  * Blobs as files below one folder. Several processes of one machine may share it. `minFreeBytes` of its disk stay free; without it
@@ -55,11 +57,27 @@ export function openDiskBlobs(
       if (!file) return undefined;
       try {
         const { size } = await file.stat();
-        if (sizeBytes !== undefined && size !== sizeBytes) throw new Error('a blob has another size than its upload');
+        if (sizeBytes !== undefined && size !== sizeBytes) throw new Error(WRONG_SIZE);
         return new PayloadStream(file, size, range);
       } catch (error) {
         await file.close();
         return unreadable(error);
+      }
+    },
+
+    async read(id, sizeBytes) {
+      const file = await folders.find(id, (path) => open(path, 'r'));
+      if (!file) return undefined;
+      try {
+        const bytes = Buffer.allocUnsafeSlow(sizeBytes + 1); // one more, to see where the file ends
+        countRead(bytes.length);
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+        if (bytesRead !== sizeBytes) throw new Error(WRONG_SIZE);
+        return bytes.subarray(0, sizeBytes);
+      } catch (error) {
+        return unreadable(error);
+      } finally {
+        await file.close();
       }
     },
 

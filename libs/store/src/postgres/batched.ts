@@ -1,5 +1,7 @@
 import { Unavailable } from '@mayfly/shared/errors';
 import DataLoader from 'dataloader';
+import type { Database } from './database.ts';
+import { oneIdEach, type Run } from './distributed.ts';
 import { wasUndone } from './errors.ts';
 import { observeWaits } from './observe-pool.ts';
 
@@ -15,8 +17,6 @@ const waited = observeWaits('batch');
 export type BatchOptions = { most?: number };
 
 type Waiting<Call> = { call: Call; until: number };
-/** Answers in the order of the calls; an Error in the place of a call fails that one. */
-type Run<Call, Result> = (calls: readonly Call[]) => Promise<(Result | Error)[]>;
 
 /**
  * One statement for all calls of one turn of the event loop, and for those that come while such statements run: under load a
@@ -90,10 +90,11 @@ export type Claims<Call> = { id: string; calls: Call[] };
  * unless something else was asked, too.
  */
 export function batchedClaims<Call extends { id: string }, Row extends Granted>(
+  db: Database,
   grant: (claims: Claims<Call>[]) => Promise<Row[]>,
   { keyOf = ({ id }) => id, ...options }: BatchOptions & { keyOf?: (one: Call | Row) => string } = {},
 ) {
-  return batched<Call, Row | undefined>(async (calls) => {
+  const run = oneIdEach<Call, Row | undefined>(db, async (calls) => {
     const claims = new Map<string, Claims<Call>>();
     for (const call of calls) {
       const key = keyOf(call);
@@ -108,5 +109,6 @@ export function batchedClaims<Call extends { id: string }, Row extends Granted>(
       const before = claims.get(key)?.calls.indexOf(call) ?? 0;
       return row && before < row.granted ? { ...row, count: row.count - row.granted + before + 1 } : undefined;
     });
-  }, options);
+  });
+  return batched(run, options);
 }

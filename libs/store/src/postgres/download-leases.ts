@@ -2,11 +2,14 @@ import { sql } from 'kysely';
 import type { DownloadLeases, LeasedUpload, LeaseKey, TakenRange } from '../download-leases.ts';
 import { batched } from './batched.ts';
 import type { Database } from './database.ts';
+import { oneIdEach, type Those, those } from './distributed.ts';
 import { COLUMNS, toUpload, type UploadRow } from './find-upload.ts';
 import { noted } from './noted.ts';
 import { leaseTaker } from './take-lease.ts';
 import { inSeconds } from './time.ts';
 import { type UseTimes, unused } from './use-times.ts';
+
+type End = LeaseKey & { unsentBytes: number; idleSec: number };
 
 export function postgresDownloadLeases(db: Database, useTimes: UseTimes = {}): DownloadLeases {
   const takeOnce = leaseTaker(db, useTimes);
@@ -14,34 +17,39 @@ export function postgresDownloadLeases(db: Database, useTimes: UseTimes = {}): D
   const running = new Map<string, Promise<unknown>>();
 
   // What it changes is best effort, so its commit waits for no disk. An end that would move by less than a second stays: its index as well.
-  const settle = batched<LeaseKey & { unsentBytes: number; idleSec: number }, void>(async (ends) => {
+  const settleAll = async (ends: readonly End[]): Promise<undefined[]> => {
+    const ids = ends.map(({ id }) => id);
     await sql`
-      with over as materialized (
-        select l.upload_id, l.token_hash, ended.count, ended.unsent, ended.idle_sec from files.download_leases l
-        join (
+      with locked as materialized (
+        select upload_id, token_hash, ends_at, hard_ends_at from files.download_leases
+        where ${those(ids)('upload_id')} and token_hash = any(${ends.map(({ tokenHash }) => tokenHash)}::bytea[])
+        order by upload_id, token_hash for update
+      ), over as materialized (
+        select l.upload_id, l.token_hash, ended.count, ended.unsent, case
+            when l.ends_at > ${inSeconds(sql`ended.idle_sec - least(ended.idle_sec / 100.0, 1)`)} then l.ends_at
+            else least(l.hard_ends_at, ${inSeconds(sql`ended.idle_sec`)}) end as ends_at
+        from locked l join (
           select id, token_hash, count(*)::int as count, sum(unsent)::bigint as unsent, max(idle_sec) as idle_sec
           from unnest(
-            ${ends.map(({ id }) => id)}::uuid[],
+            ${ids}::uuid[],
             ${ends.map(({ tokenHash }) => tokenHash)}::bytea[],
             ${ends.map(({ unsentBytes }) => unsentBytes)}::bigint[],
             ${ends.map(({ idleSec }) => idleSec)}::int[]
           ) as given (id, token_hash, unsent, idle_sec)
           group by id, token_hash
         ) as ended on ended.id = l.upload_id and ended.token_hash = l.token_hash
-        order by l.upload_id, l.token_hash for update of l
       ), settled as (
         update files.download_leases l set
           bytes_left = l.bytes_left + over.unsent,
           open_ranges = greatest(l.open_ranges - over.count, 0),
           sent_bytes = l.sent_bytes - over.unsent,
-          ends_at = case
-            when l.ends_at > now() + make_interval(secs => over.idle_sec - least(over.idle_sec / 100.0, 1)) then l.ends_at
-            else least(l.hard_ends_at, now() + make_interval(secs => over.idle_sec)) end
-        from over where l.upload_id = over.upload_id and l.token_hash = over.token_hash
+          ends_at = over.ends_at
+        from over where l.upload_id = over.upload_id and l.token_hash = over.token_hash and ${those(ids)('l.upload_id')}
       )
       select set_config('synchronous_commit', 'off', true)`.execute(db);
     return ends.map(() => undefined);
-  });
+  };
+  const settle = batched<End, void>(oneIdEach(db, settleAll));
 
   return {
     async take(key, range, terms): Promise<TakenRange | 'ended' | 'busy' | 'gone'> {
@@ -95,7 +103,7 @@ export function postgresDownloadLeases(db: Database, useTimes: UseTimes = {}): D
         with ended as (
           delete from files.download_leases where upload_id = ${id} and token_hash = ${tokenHash}
           returning upload_id, sent_bytes, ${isWhole}::boolean as is_whole
-        ), counted as (${GIVEN_BACK} returning u.id, u.hooks, over.whole), ${noted('files.uploads', 'counted', 'whole', sql`c.whole`, useTimes)}
+        ), counted as (${givenBack(those([id]))} returning u.id, u.hooks, over.whole), ${noted('files.uploads', 'counted', 'whole', sql`c.whole`, useTimes)}
         select`.execute(db);
     },
   };
@@ -105,7 +113,7 @@ export function postgresDownloadLeases(db: Database, useTimes: UseTimes = {}): D
  * What follows common table expressions of which `ended` has the leases that are over: those that brought nothing give their download
  * back, those that brought all are counted for the owner.
  */
-export const GIVEN_BACK = sql`
+export const givenBack = (those: Those) => sql`
   update files.uploads u set
     download_count = greatest(u.download_count - over.unused, 0), used_at = ${unused('u', sql`over.unused`)},
     due_at = case when over.unused > 0 then u.expires_at else u.due_at end,
@@ -115,4 +123,4 @@ export const GIVEN_BACK = sql`
       (count(*) filter (where sent_bytes > 0 and is_whole))::int as whole
     from ended group by upload_id
   ) as over
-  where u.id = over.upload_id and u.state = 'available' and over.unused + over.whole > 0`;
+  where u.id = over.upload_id and ${those('u.id')} and u.state = 'available' and over.unused + over.whole > 0`;

@@ -16,8 +16,10 @@ export function translate(error: unknown): unknown {
   const code = String((error as { code?: unknown }).code ?? '');
   if (code === DISK_FULL) return new NoRoom('The disk of PostgreSQL is full', { cause: error });
   const away = OUTAGE.test(code) || NETWORK.test(code) || PG_MESSAGES.test(error.message);
-  return away ? new Unavailable('PostgreSQL is not available', { cause: error }) : error;
+  return away ? unavailable(error) : error;
 }
+
+export const unavailable = (cause: unknown) => new Unavailable('PostgreSQL is not available', { cause });
 
 /** pg has waited for an answer as long as it was told to: nobody knows what became of the statement. */
 export const isSilence = (error: unknown) => error instanceof Error && error.message === 'Query read timeout';

@@ -1,6 +1,5 @@
-import { NoRoom } from '@mayfly/shared/errors';
+import { NoRoom, Unavailable } from '@mayfly/shared/errors';
 import { type Selectable, sql } from 'kysely';
-import pg from 'pg';
 import {
   type Drop,
   type DropVerdict,
@@ -13,6 +12,7 @@ import {
 import { onceDone } from '../once-done.ts';
 import { batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
+import { dueIds, foundApart, sum, those } from './distributed.ts';
 import { noted, unnoted } from './noted.ts';
 import type { RequestsTable } from './schema.ts';
 import { countStored, REQUESTS, returned, withinCeiling } from './storage.ts';
@@ -20,6 +20,7 @@ import { inSeconds } from './time.ts';
 import type { UseTimes } from './use-times.ts';
 
 const ALREADY_THERE = '23505';
+const REFUSED_BY_A_NODE = 'XX000';
 
 /** Availability now: what the sweep has settled, else what the clock says. */
 export const status = sql<FileRequest['status']>`case
@@ -56,8 +57,9 @@ export function postgresFileRequests(
         select id from counted`.execute(db);
       return rows.length > 0;
     } catch (error) {
-      // The statement is undone, with what it counted.
-      if (error instanceof pg.DatabaseError && error.code === ALREADY_THERE) return true;
+      // The statement is undone, with what it counted. What a node has refused comes without a reason of its own.
+      const { code } = (error instanceof Unavailable ? error.cause : error) as { code?: unknown };
+      if (code === ALREADY_THERE || (code === REFUSED_BY_A_NODE && (await isRecorded(id, uploadId)))) return true;
       throw error;
     }
   }
@@ -118,7 +120,7 @@ export function postgresFileRequests(
     async setHooks(id, hooks) {
       const { rows } = await sql`
         update files.requests set hooks = coalesce(hooks, '{}') || ${JSON.stringify(hooks)}::jsonb
-        where id = ${id} and ${status} = 'open' returning id`.execute(db);
+        where id = ${id} and state = 'open' and expires_at > now() returning id`.execute(db);
       return rows.length > 0;
     },
 
@@ -127,7 +129,7 @@ export function postgresFileRequests(
         with gone as (
           update files.requests r set hooks = null from files.requests before
           where r.id = ${id} and before.id = r.id returning r.id, before.hooks
-        ), ${unnoted('files.requests')}
+        ), ${unnoted('files.requests', those([id]))}
         select`.execute(db);
     },
 
@@ -140,7 +142,7 @@ export function postgresFileRequests(
             delete from files.requests where id = ${id} returning id, hooks, held_bytes
           ), emptied as (
             delete from files.request_drops where request_id = ${id}
-          ), ${returned(REQUESTS.counter)}, ${unnoted('files.requests')}
+          ), ${returned(REQUESTS.counter)}, ${unnoted('files.requests', those([id]))}
           select id from gone`.execute(transaction);
         return rows.length > 0;
       });
@@ -149,33 +151,48 @@ export function postgresFileRequests(
 }
 
 export function postgresFileRequestSweep(db: Database): FileRequestSweep {
+  const find = (state: RequestsTable['state'], limit: number) => dueIds(db, 'files.requests', [state], limit);
   return {
     async retire(limit, tombstoneTtlSec) {
-      const { rows } = await sql<{ count: number }>`
-        with due as (
-          select id, held_bytes from files.requests where state = 'open' and due_at <= now()
-          order by due_at limit ${limit} for update skip locked
-        ), retired as (
-          update files.requests r set state = 'expired', public_key = null, greeting = null, nonce = null,
-            due_at = ${inSeconds(tombstoneTtlSec)}, held_bytes = 0
-          from due where r.id = due.id returning r.id, due.held_bytes
-        ), emptied as (
-          delete from files.request_drops d using retired where d.request_id = retired.id
-        ), ${returned(REQUESTS.counter, 'retired')}
-        select count(*)::int as count from retired`.execute(db);
-      return rows[0]?.count ?? 0;
+      const counts = await foundApart(
+        db,
+        () => find('open', limit),
+        async (are) => {
+          const { rows } = await sql<{ count: number }>`
+            with due as (
+              select id, held_bytes from files.requests where ${are('id')} and state = 'open' and due_at <= now()
+              order by due_at limit ${limit} for update skip locked
+            ), retired as (
+              update files.requests r set state = 'expired', public_key = null, greeting = null, nonce = null,
+                due_at = ${inSeconds(tombstoneTtlSec)}, held_bytes = 0
+              from due where ${are('r.id')} and r.id = due.id returning r.id, due.held_bytes
+            ), emptied as (
+              delete from files.request_drops d using retired where ${are('d.request_id')} and d.request_id = retired.id
+            ), ${returned(REQUESTS.counter, 'retired')}
+            select count(*)::int as count from retired`.execute(db);
+          return rows[0]?.count ?? 0;
+        },
+      );
+      return sum(counts);
     },
 
     async endTombstones(limit) {
-      const { rows } = await sql`
-        with due as (
-          select id from files.requests where state = 'expired' and due_at <= now()
-          order by due_at limit ${limit} for update skip locked
-        ), gone as (
-          delete from files.requests r using due where r.id = due.id returning r.id, r.hooks, r.held_bytes
-        ), ${returned(REQUESTS.counter)}, ${unnoted('files.requests')}
-        select id from gone`.execute(db);
-      return rows.length;
+      const counts = await foundApart(
+        db,
+        () => find('expired', limit),
+        async (are) => {
+          const { rows } = await sql`
+            with due as (
+              select id from files.requests where ${are('id')} and state = 'expired' and due_at <= now()
+              order by due_at limit ${limit} for update skip locked
+            ), gone as (
+              delete from files.requests r using due where ${are('r.id')} and r.id = due.id returning r.id, r.hooks, r.held_bytes
+            ), ${returned(REQUESTS.counter)}, ${unnoted('files.requests', are)}
+            select id from gone`.execute(db);
+          return rows.length;
+        },
+      );
+      return sum(counts);
     },
   };
 }

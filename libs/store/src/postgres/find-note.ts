@@ -15,6 +15,9 @@ export const status = sql<NoteState>`case
   when expires_at <= now() then 'expired'
   else 'available' end`;
 
+/** The same for a statement that changes a row: there nothing that has the time in it may depend on a case. */
+export const isAvailable = sql<boolean>`state = 'available' and view_count < max_views and expires_at > now()`;
+
 const COLUMNS = [...ITEM_COLUMNS, 'content_type', 'view_count', 'max_views'] as const;
 
 /** Looks notes up by their ids, all of one turn by one statement. */

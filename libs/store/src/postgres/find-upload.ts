@@ -12,6 +12,10 @@ export const status = sql<Exclude<UploadState, 'pending'>>`case
   when expires_at <= now() or lost_at is not null then 'expired'
   else 'available' end`;
 
+/** The same for a statement that changes a row: there nothing that has the time in it may depend on a case. */
+export const isAvailable = sql<boolean>`
+  state = 'available' and download_count < max_downloads and expires_at > now() and lost_at is null`;
+
 export const COLUMNS = [
   ...ITEM_COLUMNS,
   'size',

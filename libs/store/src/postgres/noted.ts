@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { NoticeEvent } from '../notices.ts';
+import type { Those } from './distributed.ts';
 import type { UseTimes } from './use-times.ts';
 
 /** The tables of notices, by those of their items. */
@@ -31,8 +32,9 @@ export function noted(
 }
 
 /** One beside `gone`, of rows that were removed: nothing of them is told any more. */
-export function unnoted(items: Items) {
+export function unnoted(items: Items, those: Those) {
   return sql`unnoted as (
-    delete from ${sql.table(NOTICES[items])} n using gone where gone.hooks is not null and n.item_id = gone.id
+    delete from ${sql.table(NOTICES[items])} n using gone
+    where gone.hooks is not null and n.item_id = gone.id and ${those('n.item_id')}
   )`;
 }

@@ -1,14 +1,16 @@
 import { NoRoom } from '@mayfly/shared/errors';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type NewNote, type Notes, SMALL_LENGTH, type View } from '../notes.ts';
 import { onceDone } from '../once-done.ts';
 import { batched, batchedClaims, type Claims } from './batched.ts';
 import { checkColumns } from './columns.ts';
 import type { Database } from './database.ts';
+import { oneIdEach, those } from './distributed.ts';
 import { noteFinder, status } from './find-note.ts';
 import { noted, unnoted } from './noted.ts';
-import { contentEraser, isOwnAndSmall, keyedViews } from './repeated-views.ts';
+import { contentEraser, isSmallAndOf, keyedViews } from './repeated-views.ts';
 import { countStored, NOTES, returned, withinCeiling } from './storage.ts';
+import { inSeconds } from './time.ts';
 import { type UseTimes, usedNow } from './use-times.ts';
 
 const ALONE = { most: 1 };
@@ -33,7 +35,7 @@ export function postgresNotes(
   const add = async (all: readonly NewNote[]): Promise<({ expiresAt: Date } | NoRoom)[]> => {
     if (maxBytes !== undefined) await whatIsStored();
     const fresh = sql`
-        select *, octet_length(encrypted_content) as bytes, now() + make_interval(secs => expire_sec) as expires_at
+        select *, octet_length(encrypted_content) as bytes, ${inSeconds(sql`expire_sec`)} as expires_at
         from unnest(
           ${all.map(({ id }) => id)}::uuid[],
           ${all.map(({ ownerHash }) => ownerHash)}::bytea[],
@@ -63,27 +65,34 @@ export function postgresNotes(
     const added = new Map(rows.map(({ id, expiresAt }) => [id, { expiresAt }]));
     return all.map(({ id }) => added.get(id) ?? new NoRoom('NOTES_MAX_BYTES is reached'));
   };
-  const addSmall = batched(add);
+  const addSmall = batched(oneIdEach(db, add));
   const addLarge = batched(add, ALONE);
 
   const eraseLater = contentEraser(db);
   const claimKeyed = keyedViews(db, eraseLater, useTimes);
   const claimKeyedAlone = keyedViews(db, eraseLater, useTimes, ALONE);
-  const claimViews = async (claims: Claims<ClaimOfView>[], asked: RawBuilder<unknown>): Promise<ClaimedViews[]> => {
+  const claimViews = async (claims: Claims<ClaimOfView>[], isAsked: boolean): Promise<ClaimedViews[]> => {
+    const ids = claims.map(({ id }) => id);
+    const hashes = claims.map(({ calls }) => calls[0]?.authHash ?? null);
     // Rows are locked before they are read, so that the content that is erased is the content that is returned, and in the
     // order of their ids: so do all replicas, and nobody waits in a circle.
     const { rows } = await sql<ClaimedViews>`
-      with claimed as materialized (
-        select n.id, n.encrypted_content, n.nonce, least(wanted.count, n.max_views - n.view_count) as granted,
+      with locked as materialized (
+        select id, auth_hash, encrypted_content, nonce, max_views - view_count as unused, due_at, repeatable_until from notes.notes
+        where ${those(ids)('id')} and ${status} = 'available' and ${isAsked ? isSmallAndOf(hashes) : sql`true`}
+        order by id for update
+      ), claimed as materialized (
+        select n.id, n.encrypted_content, n.nonce, least(wanted.count, unused) as granted,
           -- With the last view it goes, unless a view with a key can still be repeated.
-          n.view_count + wanted.count < n.max_views or n.repeatable_until > now() as stays
-        from notes.notes n join unnest(
-          ${claims.map(({ id }) => id)}::uuid[],
+          wanted.count < unused or n.repeatable_until > now() as stays,
+          case when wanted.count < unused then n.due_at else greatest(now(), n.repeatable_until) end as due_at,
+          case when wanted.count >= unused and n.repeatable_until > now()
+            then ceil(extract(epoch from n.repeatable_until - now()) * 1000)::int end as kept_ms
+        from locked n join unnest(
+          ${ids}::uuid[],
           ${claims.map(({ calls }) => calls.length)}::int[],
-          ${claims.map(({ calls }) => calls[0]?.authHash ?? null)}::bytea[]
-        ) as wanted (id, count, auth_hash) on wanted.id = n.id
-        where ${status} = 'available' and ${asked}
-        order by n.id for update of n
+          ${hashes}::bytea[]
+        ) as wanted (id, count, auth_hash) on wanted.id = n.id and coalesce(wanted.auth_hash = n.auth_hash, true)
       ), counted as (
         update notes.notes n set
           view_count = n.view_count + granted,
@@ -91,22 +100,19 @@ export function postgresNotes(
           encrypted_content = case when stays then n.encrypted_content end,
           nonce = case when stays then n.nonce end,
           recent_views = case when stays then n.recent_views end,
-          due_at = case when n.view_count + granted < n.max_views then n.due_at else greatest(now(), n.repeatable_until) end
-        from claimed where n.id = claimed.id
+          due_at = claimed.due_at
+        from claimed where n.id = claimed.id and ${those(ids)('n.id')}
         returning n.id, n.auth_hash as "authHash", granted, n.view_count as count, n.max_views as "maxViews",
-          claimed.encrypted_content as "encryptedContent", claimed.nonce, n.hooks,
-          case when n.view_count >= n.max_views and n.repeatable_until > now()
-            then ceil(extract(epoch from n.repeatable_until - now()) * 1000)::int end as "keptMs"
+          claimed.encrypted_content as "encryptedContent", claimed.nonce, n.hooks, kept_ms as "keptMs"
       ), ${noted('notes.notes', 'counted', 'used', sql`c.granted`, useTimes)}
       select id, "authHash", granted, count, "maxViews", "encryptedContent", nonce, "keptMs" from counted`.execute(db);
     for (const { id, keptMs } of rows) if (keptMs !== null) eraseLater(id, keptMs);
     return rows;
   };
-  const claimWithToken = batchedClaims<Required<ClaimOfView>, ClaimedViews>(
-    (claims) => claimViews(claims, isOwnAndSmall('wanted.auth_hash')),
-    { keyOf: ({ id, authHash }) => id + authHash.toString('latin1') },
-  );
-  const claimAlone = batchedClaims((claims: Claims<ClaimOfView>[]) => claimViews(claims, sql`true`), ALONE);
+  const claimWithToken = batchedClaims<Required<ClaimOfView>, ClaimedViews>(db, (claims) => claimViews(claims, true), {
+    keyOf: ({ id, authHash }) => id + authHash.toString('latin1'),
+  });
+  const claimAlone = batchedClaims(db, (claims: Claims<ClaimOfView>[]) => claimViews(claims, false), ALONE);
 
   return {
     add: (note) => (note.encryptedContent.length <= SMALL_LENGTH ? addSmall(note) : addLarge(note)),
@@ -124,7 +130,7 @@ export function postgresNotes(
     async remove(id) {
       const { rows } = await sql`
         with gone as (delete from notes.notes where id = ${id} returning id, held_bytes, hooks), ${returned(NOTES.counter)},
-          ${unnoted('notes.notes')}
+          ${unnoted('notes.notes', those([id]))}
         select id from gone`.execute(db);
       return rows.length > 0;
     },

@@ -2,9 +2,11 @@ import { sql } from 'kysely';
 import type { OwnedItem, OwnedItems, Verdict } from '../owned-items.ts';
 import { batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
-import { status as noteStatus } from './find-note.ts';
-import { status as uploadStatus } from './find-upload.ts';
+import { those } from './distributed.ts';
+import { isAvailable as noteIsAvailable, status as noteStatus } from './find-note.ts';
+import { isAvailable as uploadIsAvailable, status as uploadStatus } from './find-upload.ts';
 import { unnoted } from './noted.ts';
+import { inSeconds } from './time.ts';
 
 /** Where uploads and notes differ. */
 const UPLOADS = {
@@ -12,6 +14,7 @@ const UPLOADS = {
   used: 'download_count',
   most: 'max_downloads',
   status: uploadStatus,
+  isAvailable: uploadIsAvailable,
   meta: sql`encrypted_meta is not null`,
   whole: sql`whole_count`,
   /** When the sweep comes for one that is used up. */
@@ -22,16 +25,17 @@ const NOTES = {
   used: 'view_count',
   most: 'max_views',
   status: noteStatus,
+  isAvailable: noteIsAvailable,
   meta: sql`false`,
   whole: sql`0`,
-  overAt: sql`greatest(now(), i.repeatable_until)`,
+  overAt: sql`greatest(now(), repeatable_until)`,
 };
 
 export const postgresOwnedUploads = (db: Database) => ownedItems(db, UPLOADS);
 export const postgresOwnedNotes = (db: Database) => ownedItems(db, NOTES);
 
 function ownedItems(db: Database, kind: typeof UPLOADS | typeof NOTES): OwnedItems {
-  const { status, meta, whole, overAt } = kind;
+  const { status, isAvailable, meta, whole, overAt } = kind;
   const [table, used, most] = [sql.table(kind.table), sql.ref(kind.used), sql.ref(kind.most)];
 
   const find = batchedFind(async (ids) => {
@@ -52,20 +56,19 @@ function ownedItems(db: Database, kind: typeof UPLOADS | typeof NOTES): OwnedIte
         with item as materialized (
           select id, ${status} as status, ${used} as used, coalesce(${mostUses ?? null}::int, ${most}) as most,
             case when ${expireSec ?? null}::int is null then expires_at
-              else least(now() + make_interval(secs => ${expireSec ?? null}::int), created_at + make_interval(secs => ${longestSec}))
-              end as ends_at
+              else least(${inSeconds(sql`${expireSec ?? null}::int`)}, created_at + ${longestSec} * interval '1 second')
+              end as ends_at, ${overAt} as over_at
           from ${table} where id = ${id} and state <> 'pending' for update
         ), judged as materialized (
-          select id, used, most, ends_at, case
+          select id, used, most, ends_at, case when used >= most then over_at else ends_at end as due_at, case
             when status <> 'available' then 'gone'
             when most < used then 'used'
             else 'changed' end as verdict
           from item
         ), changed as (
           update ${table} i set
-            ${most} = j.most, expires_at = j.ends_at,
-            due_at = case when j.used >= j.most then ${overAt} else j.ends_at end
-          from judged j where i.id = j.id and j.verdict = 'changed'
+            ${most} = j.most, expires_at = j.ends_at, due_at = j.due_at
+          from judged j where ${those([id])('i.id')} and i.id = j.id and j.verdict = 'changed'
         )
         select verdict from judged`.execute(db);
       return rows[0]?.verdict ?? 'gone';
@@ -74,7 +77,7 @@ function ownedItems(db: Database, kind: typeof UPLOADS | typeof NOTES): OwnedIte
     async setHooks(id, hooks) {
       const { rows } = await sql`
         update ${table} set hooks = coalesce(hooks, '{}') || ${JSON.stringify(hooks)}::jsonb
-        where id = ${id} and ${status} = 'available' returning id`.execute(db);
+        where id = ${id} and ${isAvailable} returning id`.execute(db);
       return rows.length > 0;
     },
 
@@ -83,7 +86,7 @@ function ownedItems(db: Database, kind: typeof UPLOADS | typeof NOTES): OwnedIte
         with gone as (
           update ${table} i set hooks = null from ${table} before
           where i.id = ${id} and before.id = i.id returning i.id, before.hooks
-        ), ${unnoted(kind.table)}
+        ), ${unnoted(kind.table, those([id]))}
         select`.execute(db);
     },
   };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@mayfly/shared/logger';
 import pg from 'pg';
 import { Client } from './client.ts';
-import { translate } from './errors.ts';
+import { translate, unavailable } from './errors.ts';
 import { observeWaits } from './observe-pool.ts';
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number); // sizes and counts stay below 2^53
@@ -16,6 +16,8 @@ const SILENCE_MS = 6_000;
 const KEPT = 2;
 /** SQLSTATE: the server, the database or the role has as many connections as it may. */
 const TOO_MANY = '53300';
+/** SQLSTATE: the password is not that of the role. While it is being changed, connections that there are go on. */
+const OLD_PASSWORD = '28P01';
 /** So often a pool that makes do with what it has tries to get one more. */
 const ONE_MORE_MS = 500;
 const TRY_AGAIN_MS = 100;
@@ -33,12 +35,14 @@ class Pool extends pg.Pool {
   readonly #most: number;
   /** Connections that there are; the pool's own count has those that are being tried, too. */
   #open = 0;
+  #hasBegun = false;
   #growing: NodeJS.Timeout | undefined;
 
   constructor(options: pg.PoolConfig & { max: number }) {
     super(options);
     this.#most = options.max;
     this.on('connect', () => {
+      this.#hasBegun = true;
       this.#open += 1;
     });
     this.on('remove', () => {
@@ -71,7 +75,11 @@ class Pool extends pg.Pool {
     const until = performance.now() + CONNECT_TIMEOUT_MS;
     for (;;) {
       const client = await take().catch((error: unknown) => {
-        if ((error as { code?: unknown }).code !== TOO_MANY || performance.now() > until) throw translate(error);
+        const { code } = error as { code?: unknown };
+        const canMakeDo = code === TOO_MANY || (code === OLD_PASSWORD && this.#open > 0);
+        // The password was right when this process began: an operator is changing it, and it is no fault of a request.
+        if (code === OLD_PASSWORD && this.#hasBegun && this.#open === 0) throw unavailable(error);
+        if (!canMakeDo || performance.now() > until) throw translate(error);
         this.#makeDo();
         return undefined;
       });

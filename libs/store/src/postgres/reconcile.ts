@@ -1,8 +1,13 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { UploadReconciliation } from '../reconcile.ts';
 import type { Database } from './database.ts';
+import { apart, sum, type Those } from './distributed.ts';
 
 export function postgresReconciliation(db: Database): UploadReconciliation {
+  const changed = async (ids: string[], change: (are: Those) => RawBuilder<unknown>) => {
+    const results = await apart(db, ids, (are) => change(are).execute(db));
+    return sum(results.map(({ numAffectedRows }) => Number(numAffectedRows ?? 0n)));
+  };
   return {
     async known(ids) {
       const { rows } = await sql<{ id: string }>`
@@ -36,24 +41,25 @@ export function postgresReconciliation(db: Database): UploadReconciliation {
       const { numAffectedRows } = await sql`
         insert into files.blob_deletions (id)
         select id from unnest(${ids}::uuid[]) as orphan (id)
-        where not exists (
-          select from files.uploads u where u.id = orphan.id and u.state in ('pending', 'available')
-        )
+        where id <> all (select u.id from files.uploads u where u.id = any(${ids}::uuid[]) and u.state in ('pending', 'available'))
         on conflict do nothing`.execute(db);
       return Number(numAffectedRows ?? 0n);
     },
 
     async markLost(ids) {
-      const { numAffectedRows } = await sql`
-        update files.uploads set lost_at = now()
-        where id = any(${ids}) and state = 'available' and lost_at is null`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      return changed(
+        ids,
+        (are) => sql`
+        update files.uploads set lost_at = now() where ${are('id')} and state = 'available' and lost_at is null`,
+      );
     },
 
     async markFound(ids) {
-      const { numAffectedRows } = await sql`
-        update files.uploads set lost_at = null where id = any(${ids}) and lost_at is not null`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      return changed(
+        ids,
+        (are) => sql`
+        update files.uploads set lost_at = null where ${are('id')} and lost_at is not null`,
+      );
     },
   };
 }

@@ -2,7 +2,9 @@ import { sql } from 'kysely';
 import { type Repeat, SMALL_LENGTH, type View } from '../notes.ts';
 import { type BatchOptions, batched } from './batched.ts';
 import type { Database } from './database.ts';
+import { apart, oneIdEach, those } from './distributed.ts';
 import { noted } from './noted.ts';
+import { inSeconds } from './time.ts';
 import { type UseTimes, usedNow } from './use-times.ts';
 
 /** One that brings a token's hash gets the view only when it is the note's, and the note is small. */
@@ -17,10 +19,10 @@ type Answered = Omit<View, 'viewCount'> & {
   keptMs: number | null;
 };
 
-/** Of a note `n`: this is its token's hash, and it is small. Nothing that PostgreSQL could join by. */
-export const isOwnAndSmall = (authHash: string) =>
-  sql<boolean>`case when n.auth_hash = ${sql.ref(authHash)}
-    then octet_length(n.encrypted_content) <= ${sql.lit(SMALL_LENGTH)} end`;
+/** Of a note: one of these is its token's hash, and it is small. Nothing that PostgreSQL could look for. */
+export const isSmallAndOf = (hashes: (Buffer | null)[]) =>
+  sql<boolean>`case when auth_hash = any(${hashes}::bytea[])
+    then octet_length(encrypted_content) <= ${sql.lit(SMALL_LENGTH)} end`;
 
 /**
  * Views with a key. The first call with a key claims one; the same key gets the same view again until its time is over, also
@@ -32,7 +34,7 @@ export function keyedViews(
   useTimes: UseTimes,
   options?: BatchOptions,
 ) {
-  const ask = batched<KeyedCall, View | undefined>(async (calls) => {
+  const askAll = async (calls: readonly KeyedCall[]): Promise<(View | undefined)[]> => {
     const distinct = new Map(calls.map((call) => [kindOf(call), call]));
     const rows = new Map((await answerAll(db, [...distinct.values()], useTimes)).map((row) => [row.id, row]));
     for (const { id, keptMs } of rows.values()) if (keptMs !== null) onKept(id, keptMs);
@@ -43,7 +45,8 @@ export function keyedViews(
       const { encryptedContent, nonce, maxViews, countBefore } = row;
       return { encryptedContent, nonce, viewCount, maxViews, isRepeat: viewCount <= countBefore };
     });
-  }, options);
+  };
+  const ask = batched(oneIdEach(db, askAll), options);
   return (id: string, { keyHash, forSec }: Repeat, authHash?: Buffer) =>
     ask({ id, key: keyHash.toString('base64'), forSec, authHash });
 }
@@ -52,6 +55,8 @@ const kindOf = ({ id, key, authHash }: KeyedCall) => `${id} ${key} ${authHash?.t
 
 /** Each kind of call once; either all bring a token's hash or none does. */
 async function answerAll(db: Database, calls: KeyedCall[], useTimes: UseTimes): Promise<Answered[]> {
+  const ids = [...new Set(calls.map(({ id }) => id))];
+  const hashes = calls.map(({ authHash }) => authHash ?? null);
   const forSec = Math.max(...calls.map((call) => call.forSec)); // one setting, so the same for all
   // Rows are locked before they are read and in the order of their ids, as for views without a key. What is remembered is in
   // the row itself: another table would be read as it was before the wait for the lock, and a key could count twice.
@@ -60,16 +65,16 @@ async function answerAll(db: Database, calls: KeyedCall[], useTimes: UseTimes): 
       select * from unnest(
         ${calls.map(({ id }) => id)}::uuid[],
         ${calls.map(({ key }) => key)}::text[],
-        ${calls.map(({ authHash }) => authHash ?? null)}::bytea[]
+        ${hashes}::bytea[]
       ) with ordinality as given (id, key, auth_hash, place)
     ), locked as materialized (
-      select n.id, n.auth_hash, n.encrypted_content, n.nonce, n.view_count, n.max_views, n.recent_views,
-        greatest(n.repeatable_until, least(now() + make_interval(secs => ${forSec}), n.expires_at)) as until
-      from notes.notes n join (select distinct id, auth_hash from wanted) as w on w.id = n.id
-      where ${calls.some(({ authHash }) => authHash) ? isOwnAndSmall('w.auth_hash') : sql`true`}
-        and case when n.state = 'available' then n.expires_at > now() end -- no question for the sweep's index
-        and (n.view_count < n.max_views or n.repeatable_until > now())
-      order by n.id for update of n
+      select id, auth_hash, encrypted_content, nonce, view_count, max_views, recent_views,
+        greatest(repeatable_until, least(${inSeconds(forSec)}, expires_at)) as until
+      from notes.notes
+      where ${those(ids)('id')} and ${hashes.some((hash) => hash) ? isSmallAndOf(hashes) : sql`true`}
+        and case when state = 'available' then expires_at > now() end -- no question for the sweep's index
+        and (view_count < max_views or repeatable_until > now())
+      order by id for update
     ), asked as (
       select l.*, w.key, w.place,
         case when (l.recent_views #>> array[w.key, 'until'])::timestamptz > now()
@@ -85,18 +90,22 @@ async function answerAll(db: Database, calls: KeyedCall[], useTimes: UseTimes): 
         jsonb_object_agg(a.key, jsonb_build_object('count', a.nth, 'until', l.until)) as views
       from answered a join (select id, until from locked) as l on l.id = a.id
       where a.known is null and a.nth <= a.max_views group by a.id
-    ), counted as (
-      update notes.notes n set
-        view_count = l.view_count + f.granted,
-        used_at = ${usedNow('n', sql`f.granted`, useTimes)},
-        repeatable_until = l.until,
-        recent_views = f.views || coalesce((
+    ), viewed as materialized (
+      select f.id, f.granted, l.until, l.view_count + f.granted as view_count,
+        l.view_count + f.granted >= l.max_views as is_used_up,
+        f.views || coalesce((
           select jsonb_object_agg(old.key, old.value) from jsonb_each(l.recent_views) as old
           where (old.value ->> 'until')::timestamptz > now()
-        ), '{}'),
-        due_at = case when l.view_count + f.granted < l.max_views then n.due_at else l.until end
+        ), '{}') as recent_views
       from fresh f join (select id, view_count, max_views, recent_views, until from locked) as l on l.id = f.id
-      where n.id = f.id returning n.id, n.hooks, f.granted
+    ), counted as (
+      update notes.notes n set
+        view_count = f.view_count,
+        used_at = ${usedNow('n', sql`f.granted`, useTimes)},
+        repeatable_until = f.until,
+        recent_views = f.recent_views,
+        due_at = case when f.is_used_up then f.until else n.due_at end
+      from viewed f where n.id = f.id and ${those(ids)('n.id')} returning n.id, n.hooks, f.granted
     ), ${noted('notes.notes', 'counted', 'used', sql`c.granted`, useTimes)}
     select l.id, l.auth_hash as "authHash", l.encrypted_content as "encryptedContent", l.nonce, l.max_views as "maxViews",
       l.view_count as "countBefore", a.counts,
@@ -143,12 +152,14 @@ export function contentEraser(db: Database) {
 }
 
 async function erase(db: Database, ids: string[]) {
-  await sql`
-    with over as materialized (
-      select id from notes.notes
-      where id = any(${ids}::uuid[]) and view_count >= max_views and repeatable_until <= now()
-      order by id for update
-    )
-    update notes.notes n set encrypted_content = null, nonce = null, recent_views = null, repeatable_until = null
-    from over where n.id = over.id`.execute(db);
+  await apart(db, ids, (are) =>
+    sql`
+      with over as materialized (
+        select id from notes.notes
+        where ${are('id')} and view_count >= max_views and repeatable_until <= now()
+        order by id for update
+      )
+      update notes.notes n set encrypted_content = null, nonce = null, recent_views = null, repeatable_until = null
+      from over where n.id = over.id and ${are('n.id')}`.execute(db),
+  );
 }

@@ -13,15 +13,25 @@ import {
   type Reports,
 } from '../reports.ts';
 import type { Database } from './database.ts';
+import { type Those, those } from './distributed.ts';
 import { HELD_BY_THE_DELETION, NOTES, REQUESTS, returned } from './storage.ts';
 import { inSeconds } from './time.ts';
 
 /** Any number: reports are written one after the other, so that no more are kept than there may be. */
 const ONE_AT_A_TIME = 7_260_421;
-/** What is reported is not there, or not any more. Asked one by one: they are few, and no whole table is read for them. */
-const OF_NOTHING = sql`(select u.id from files.uploads u where u.id = r.item_id) is null
-  and (select n.id from notes.notes n where n.id = r.item_id) is null
-  and (select q.id from files.requests q where q.id = r.item_id) is null`;
+type Reported = { id: string; kind: ItemKind; auth_hash: Buffer | null };
+
+/** Of what is reported: what is there, and what its tokens are compared with. */
+async function reportedItems(db: Database, ids: string[]): Promise<Map<string, Reported>> {
+  const are = those([...new Set(ids)])('id');
+  const { rows } = await sql<Reported>`
+    select id, 'upload' as kind, auth_hash from files.uploads where ${are}
+    union all
+    select id, 'note', auth_hash from notes.notes where ${are}
+    union all
+    select id, 'request', null from files.requests where ${are}`.execute(db);
+  return new Map(rows.map((row) => [row.id, row]));
+}
 
 /** Statements that never read an item: what they take does not depend on whether there is one. */
 export function postgresReports(db: Database): Reports {
@@ -64,18 +74,19 @@ export function postgresBlocks(db: Database): Blocks {
 export function postgresDesk(db: Database): Desk {
   const read = async (which: RawBuilder<unknown>, limit: number): Promise<OpenReport[]> => {
     const { rows } = await sql<ReportRow>`
-      select r.item_id, r.number, r.report_kind, r.report_text, r.enc, r.sealed, r.at, item.kind,
-        item.auth_hash = r.auth_hash as had_token
-      from desk.reports r left join lateral (${ITEM}) as item on true
-      where ${which} order by r.at, r.item_id, r.number limit ${limit}`.execute(db);
-    return rows.map(toReport);
+      select * from desk.reports where ${which} order by at, item_id, number limit ${limit}`.execute(db);
+    const items = await reportedItems(
+      db,
+      rows.map(({ item_id: id }) => id),
+    );
+    return rows.map((row) => toReport(row, items.get(row.item_id)));
   };
 
   return {
     open: (limit) => read(sql`true`, limit),
 
     async find(itemId, number) {
-      const [report] = await read(sql`r.item_id = ${itemId}::uuid and r.number = ${number}::int`, 1);
+      const [report] = await read(sql`item_id = ${itemId}::uuid and number = ${number}::int`, 1);
       return report;
     },
 
@@ -107,7 +118,7 @@ export function postgresDesk(db: Database): Desk {
     async block(itemId, kind, noticeSec) {
       for (const [item, erase] of ERASERS) {
         const { rows } = await sql`
-          with ${erase(itemId)}, blocked as (
+          with ${erase(itemId, those([itemId]))}, blocked as (
             insert into desk.blocks (item_id, item_kind, reason, blocked_at, due_at, owner_hash, created_at, expires_at,
               used_count, most_uses, whole_count)
             select id, ${item}, ${kind}, now(), ${inSeconds(noticeSec)}, owner_hash, created_at, expires_at, used, most, whole
@@ -128,10 +139,15 @@ export function postgresDesk(db: Database): Desk {
     },
 
     async oldestSec() {
-      const { rows } = await sql<{ seconds: number }>`
-        select coalesce(extract(epoch from now() - min(r.at)), 0)::float8 as seconds from desk.reports r
-        where not (${OF_NOTHING})`.execute(db);
-      return Math.max(rows[0]?.seconds ?? 0, 0);
+      const { rows } = await sql<{ id: string; seconds: number }>`
+        select item_id as id, extract(epoch from now() - min(at))::float8 as seconds from desk.reports group by item_id`.execute(
+        db,
+      );
+      const items = await reportedItems(
+        db,
+        rows.map(({ id }) => id),
+      );
+      return Math.max(0, ...rows.map(({ id, seconds }) => (items.has(id) ? seconds : 0)));
     },
   };
 }
@@ -139,7 +155,12 @@ export function postgresDesk(db: Database): Desk {
 export function postgresDeskSweep(db: Database): DeskSweep {
   return {
     async endReports() {
-      const { rows } = await sql`delete from desk.reports r where ${OF_NOTHING} returning number`.execute(db);
+      const { rows: all } = await sql<{ id: string }>`select distinct item_id as id from desk.reports`.execute(db);
+      const ids = all.map(({ id }) => id);
+      const items = await reportedItems(db, ids);
+      const ofNothing = ids.filter((id) => !items.has(id));
+      const { rows } = await sql`
+        delete from desk.reports where item_id = any(${ofNothing}::uuid[]) returning number`.execute(db);
       return rows.length;
     },
 
@@ -153,34 +174,26 @@ export function postgresDeskSweep(db: Database): DeskSweep {
   };
 }
 
-/** The item of a report, and what its tokens are compared with. */
-const ITEM = sql`
-  select 'upload' as kind, u.auth_hash from files.uploads u where u.id = r.item_id
-  union all
-  select 'note', n.auth_hash from notes.notes n where n.id = r.item_id
-  union all
-  select 'request', null from files.requests q where q.id = r.item_id`;
-
 /**
  * Common table expressions that remove an item in whatever state, with `gone` for what is remembered of it. Rows are locked in the
  * order of upload-sessions.ts.
  */
-const ERASERS: [ItemKind, (id: string) => RawBuilder<unknown>][] = [
+const ERASERS: [ItemKind, (id: string, is: Those) => RawBuilder<unknown>][] = [
   [
     'upload',
-    (id) => sql`
+    (id, is) => sql`
       item as materialized (
         select id from files.uploads where id = ${id}::uuid for update
       ), session as materialized (
-        select s.id, s.store_ref from files.upload_sessions s join item on item.id = s.id for update of s
+        select id, store_ref from files.upload_sessions where ${is('id')} and exists (select from item) for update
       ), gone as (
-        delete from files.uploads u using item where u.id = item.id
+        delete from files.uploads u using item where ${is('u.id')} and u.id = item.id
         returning u.id, u.owner_hash, u.created_at, u.expires_at, u.held_bytes, u.download_count as used,
           u.max_downloads as most, u.whole_count as whole
       ), ended as (
-        delete from files.upload_sessions s using gone where s.id = gone.id
+        delete from files.upload_sessions s using gone where ${is('s.id')} and s.id = gone.id
       ), untold as (
-        delete from files.notices n using gone where n.item_id = gone.id
+        delete from files.notices n using gone where ${is('n.item_id')} and n.item_id = gone.id
       ), queued as (
         insert into files.blob_deletions (id, held_bytes, store_ref)
         select gone.id, gone.held_bytes, session.store_ref from gone left join session on session.id = gone.id
@@ -189,24 +202,24 @@ const ERASERS: [ItemKind, (id: string) => RawBuilder<unknown>][] = [
   ],
   [
     'note',
-    (id) => sql`
+    (id, is) => sql`
       gone as (
         delete from notes.notes where id = ${id}::uuid
         returning id, owner_hash, created_at, expires_at, held_bytes, view_count as used, max_views as most, 0 as whole
       ), untold as (
-        delete from notes.notices n using gone where n.item_id = gone.id
+        delete from notes.notices n using gone where ${is('n.item_id')} and n.item_id = gone.id
       ), ${returned(NOTES.counter)}`,
   ],
   [
     'request',
-    (id) => sql`
+    (id, is) => sql`
       gone as (
         delete from files.requests where id = ${id}::uuid
         returning id, owner_hash, created_at, expires_at, held_bytes, drop_count as used, max_drops as most, 0 as whole
       ), untold as (
-        delete from files.request_notices n using gone where n.item_id = gone.id
+        delete from files.request_notices n using gone where ${is('n.item_id')} and n.item_id = gone.id
       ), emptied as (
-        delete from files.request_drops d using gone where d.request_id = gone.id
+        delete from files.request_drops d using gone where ${is('d.request_id')} and d.request_id = gone.id
       ), ${returned(REQUESTS.counter)}`,
   ],
 ];
@@ -227,17 +240,16 @@ type ReportRow = {
   enc: string | null;
   sealed: string | null;
   at: Date;
-  kind: ItemKind | null;
-  had_token: boolean | null;
+  auth_hash: Buffer | null;
 };
 
-const toReport = ({ enc, sealed, ...row }: ReportRow): OpenReport => ({
+const toReport = ({ enc, sealed, ...row }: ReportRow, item: Reported | undefined): OpenReport => ({
   itemId: row.item_id,
   number: row.number,
   kind: row.report_kind,
   text: row.report_text,
   ...(enc !== null && sealed !== null ? { disclosed: { enc, sealed } } : {}),
   at: row.at,
-  item: row.kind ?? undefined,
-  hadToken: row.had_token ?? undefined,
+  item: item?.kind,
+  hadToken: item?.auth_hash && row.auth_hash ? item.auth_hash.equals(row.auth_hash) : undefined,
 });

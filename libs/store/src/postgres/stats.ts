@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Held, Stats, StoreStats } from '../stats.ts';
 import type { Database } from './database.ts';
+import { isDistributed } from './distributed.ts';
 
 /** Up to here a table is counted whole (16 MB); of a larger one so much is read as a sample. */
 const SAMPLE_PAGES = 2_000;
@@ -10,14 +11,17 @@ const UPLOADS = {
   name: 'files.uploads',
   // A tombstone's payload has gone; its row still has the size. What comes in parts has what has come of it.
   bytes: sql`case
-    when state = 'pending' and id in (select id from files.upload_sessions)
-      then (select coalesce(sum(bytes), 0) from files.upload_parts part where part.id = uploads.id)
+    when state = 'pending' and session.id is not null then part.bytes
     when state in ('pending', 'available') then size else 0 end`,
+  beside: sql`
+    left join files.upload_sessions session on session.id = item.id
+    left join (select id, sum(bytes) as bytes from files.upload_parts group by id) as part on part.id = item.id`,
   states: ['pending', 'available', 'expired', 'limit_reached'],
 };
 const NOTES = {
   name: 'notes.notes',
   bytes: sql`coalesce(octet_length(encrypted_content), 0)`, // known without reading the content
+  beside: sql``,
   states: ['available', 'expired', 'limit_reached'],
 };
 
@@ -38,18 +42,19 @@ export function postgresStats(db: Database, samplePages = SAMPLE_PAGES): StoreSt
   };
 }
 
-type Table = { name: string; bytes: RawBuilder<unknown>; states: string[] };
+type Table = { name: string; bytes: RawBuilder<unknown>; beside: RawBuilder<unknown>; states: string[] };
 
-async function held(db: Database, { name, bytes, states }: Table, samplePages: number) {
+async function held(db: Database, { name, bytes, beside, states }: Table, samplePages: number) {
+  const size = sql.id((await isDistributed(db)) ? 'citus_relation_size' : 'pg_relation_size');
   const { rows: sizes } = await sql<{ pages: number }>`
-    select pg_relation_size(${name}::regclass) / current_setting('block_size')::int as pages`.execute(db);
+    select ${size}(${name}::regclass) / current_setting('block_size')::int as pages`.execute(db);
   const pages = sizes[0]?.pages ?? 0;
   const share = Math.min(samplePages / Math.max(pages, 1), 1);
   // The same pages every time, so that a figure moves only when the table does.
   const sample = share < 1 ? sql`tablesample system (${share * 100}) repeatable (1)` : sql``;
   const { rows } = await sql<Held>`
     select state, count(*) as count, coalesce(sum(${bytes}), 0)::float8 as bytes
-    from ${sql.table(name)} ${sample} group by state`.execute(db);
+    from ${sql.table(name)} item ${sample} ${beside} group by state`.execute(db);
   const counted = new Map(rows.map((row) => [row.state, row]));
   return {
     isEstimated: share < 1,
@@ -93,6 +98,6 @@ async function oldestDue(db: Database): Promise<Stats['oldestDueSec']> {
 
 async function deletions(db: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select from files.blob_deletions limit ${MOST_DELETIONS}) as queued`.execute(db);
+    select count(*) as count from (select id from files.blob_deletions limit ${MOST_DELETIONS}) as queued`.execute(db);
   return rows[0]?.count ?? 0;
 }

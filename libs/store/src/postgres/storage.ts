@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DROP_BYTES } from '../file-requests.ts';
 import type { Database } from './database.ts';
+import { apart } from './distributed.ts';
 import type { Items } from './noted.ts';
 
 // How many bytes are stored, in one row for each kind of item, changed by the very statements that create items and let
@@ -84,7 +85,8 @@ export const UPLOADS: Kind = {
   items: 'files.uploads',
   bytes: sql`size`,
   // What comes in parts is counted as they come, and when it is published.
-  isHolding: sql`state in ('pending', 'available') and id not in (select id from files.upload_sessions)`,
+  isHolding: sql`state in ('pending', 'available')
+    and not exists (select from files.upload_sessions s where s.id = uploads.id)`,
   holders: ['files.uploads', 'files.blob_deletions'],
 };
 export const NOTES: Kind = {
@@ -126,22 +128,26 @@ export async function countStored(db: Database, kind: Kind): Promise<void> {
 
 /** Resolves with the last id of the page; undefined when it was the last page. */
 async function adoptPage(db: Database, { counter, items, bytes, isHolding }: Kind, after: string) {
-  const { rows } = await sql<{ id: string; count: number }>`
-    with page as (
-      select id from ${sql.table(items)} where id > ${after}::uuid order by id limit ${ADOPTED_AT_ONCE}
-    ), uncounted as materialized (
-      select id, ${bytes} as bytes from ${sql.table(items)}
-      where id in (select id from page) and held_bytes = 0 and ${isHolding}
-      order by id for update
-    ), adopted as (
-      update ${sql.table(items)} as item set held_bytes = uncounted.bytes
-      from uncounted where item.id = uncounted.id returning item.held_bytes
-    ), counted as (
-      update ${sql.table(counter)} as storage set bytes = storage.bytes + added.bytes
-      from (select sum(held_bytes) as bytes from adopted) as added
-      where added.bytes > 0
-    )
-    select id, (select count(*) from page) as count from page order by id desc limit 1`.execute(db);
-  const [last] = rows;
-  return last && last.count === ADOPTED_AT_ONCE ? last.id : undefined;
+  const { rows } = await sql<{ id: string; isUncounted: boolean }>`
+    select id, held_bytes = 0 and ${isHolding} as "isUncounted" from ${sql.table(items)}
+    where id > ${after}::uuid order by id limit ${ADOPTED_AT_ONCE}`.execute(db);
+  const uncounted = rows.flatMap(({ id, isUncounted }) => (isUncounted ? [id] : []));
+  if (uncounted.length > 0) {
+    await apart(db, uncounted, (are) =>
+      sql`
+        with uncounted as materialized (
+          select id, ${bytes} as bytes from ${sql.table(items)}
+          where ${are('id')} and held_bytes = 0 and ${isHolding} order by id for update
+        ), adopted as (
+          update ${sql.table(items)} as item set held_bytes = uncounted.bytes
+          from uncounted where ${are('item.id')} and item.id = uncounted.id returning item.held_bytes
+        ), counted as (
+          update ${sql.table(counter)} as storage set bytes = storage.bytes + added.bytes
+          from (select sum(held_bytes) as bytes from adopted) as added
+          where added.bytes > 0
+        )
+        select`.execute(db),
+    );
+  }
+  return rows.length === ADOPTED_AT_ONCE ? rows.at(-1)?.id : undefined;
 }

@@ -20,7 +20,7 @@ export function postgresStoreRecord(db: Database): StoreRecord {
     },
 
     async hasUploads() {
-      const { rows } = await sql`select from files.uploads where state <> 'pending' limit 1`.execute(db);
+      const { rows } = await sql`select id from files.uploads where state <> 'pending' limit 1`.execute(db);
       return rows.length > 0;
     },
 

@@ -3,8 +3,10 @@ import type { ByteRange } from '../blobs.ts';
 import type { LeaseKey, LeaseTerms, TakenRange } from '../download-leases.ts';
 import { batched } from './batched.ts';
 import type { Database } from './database.ts';
+import { oneIdEach, those } from './distributed.ts';
 import { status } from './find-upload.ts';
 import { noted } from './noted.ts';
+import { inSeconds } from './time.ts';
 import { type UseTimes, usedNow } from './use-times.ts';
 
 export type Taking = LeaseKey & { range: ByteRange; terms: LeaseTerms };
@@ -27,12 +29,17 @@ type TakenRow = {
  * first time.
  */
 export function leaseTaker(db: Database, useTimes: UseTimes) {
-  return batched<Taking, TakenRange | 'ended' | 'busy' | 'gone' | 'again'>(async (all) => {
+  return batched(oneIdEach(db, takeAll(db, useTimes)));
+}
+
+function takeAll(db: Database, useTimes: UseTimes) {
+  return async (all: readonly Taking[]): Promise<(TakenRange | 'ended' | 'busy' | 'gone' | 'again')[]> => {
+    const ids = all.map(({ id }) => id);
     const terms = all.map((one) => one.terms);
     const { rows } = await sql<TakenRow>`
       with wanted as materialized (
         select *, beyond - first as bytes from unnest(
-          ${all.map(({ id }) => id)}::uuid[],
+          ${ids}::uuid[],
           ${all.map(({ tokenHash }) => tokenHash)}::bytea[],
           ${all.map(({ range }) => range.first)}::bigint[],
           ${all.map(({ range }) => range.last + 1)}::bigint[],
@@ -47,8 +54,13 @@ export function leaseTaker(db: Database, useTimes: UseTimes) {
           ${terms.map(({ isRepeated = false }) => isRepeated)}::boolean[]
         ) with ordinality as given (id, token_hash, first, beyond, idle_sec, longest_sec, budget, cuts, ranges, most_lost, forgiven,
           is_continued, is_repeated, number)
+      ), locked as materialized (
+        select * from files.download_leases
+        where ${those(ids)('upload_id')} and token_hash = any(${all.map(({ tokenHash }) => tokenHash)}::bytea[])
+        order by upload_id, token_hash for update
       ), known as materialized (
-        select w.*, l.ends_at > now() as is_live, l.open_ranges >= w.ranges as is_full, l.bytes_left,
+        select w.*, least(l.hard_ends_at, ${inSeconds(sql`w.idle_sec`)}) as new_end,
+          (array_prepend(int8range(w.first, w.beyond), l.recent_ranges))[1:w.ranges] as new_ranges, l.ends_at > now() as is_live, l.open_ranges >= w.ranges as is_full, l.bytes_left,
           l.open_ranges > 0 and l.cuts_left > 0 as is_open,
           -- Where this one begins within a recent one, or repeats it, the rest of that did not arrive.
           coalesce((
@@ -56,39 +68,39 @@ export function leaseTaker(db: Database, useTimes: UseTimes) {
             from unnest(l.recent_ranges) with ordinality as ranges (recent, age)
             where lower(recent) < w.first + w.is_repeated::int and upper(recent) > w.first order by age limit 1
           ), 0) as lost
-        from wanted w join files.download_leases l on l.upload_id = w.id and l.token_hash = w.token_hash
-        order by l.upload_id, l.token_hash for update of l
+        from wanted w join locked l on l.upload_id = w.id and l.token_hash = w.token_hash
       ), taken as (
         update files.download_leases l set
           bytes_left = l.bytes_left + k.lost - k.bytes, sent_bytes = l.sent_bytes + k.bytes,
           cuts_left = l.cuts_left - case when l.bytes_left + k.lost < k.bytes then 1 else 0 end,
           forgiven_left = l.forgiven_left - k.lost, open_ranges = l.open_ranges + 1,
-          recent_ranges = (array_prepend(int8range(k.first, k.beyond), l.recent_ranges))[1:k.ranges],
-          ends_at = least(l.hard_ends_at, now() + make_interval(secs => k.idle_sec))
+          recent_ranges = k.new_ranges, ends_at = k.new_end
         from known k
-        where l.upload_id = k.id and l.token_hash = k.token_hash
+        where ${those(ids)('l.upload_id')} and l.upload_id = k.id and l.token_hash = k.token_hash
           and k.is_live and not k.is_full and (k.bytes_left + k.lost >= k.bytes or k.is_open)
         returning k.number, l.ends_at
       ), fresh as materialized (
         select *, row_number() over (partition by id order by number) as place
         from wanted w where not is_continued and not exists (select from known k where k.number = w.number)
       ), upload as materialized (
-        select id, expires_at, max_downloads - download_count as unused from files.uploads
-        where id = any (select id from fresh) and ${status} = 'available' order by id for update
+        select id, expires_at, due_at, max_downloads - download_count as unused from files.uploads
+        where ${those(ids)('id')} and id = any ((select array_agg(id) from fresh)::uuid[]) and ${status} = 'available'
+        order by id for update
       ), opened as (
         insert into files.download_leases (upload_id, token_hash, bytes_left, cuts_left, forgiven_left, open_ranges, recent_ranges, sent_bytes, ends_at, hard_ends_at)
         select id, token_hash, budget - bytes, cuts, forgiven, 1, array[int8range(first, beyond)], bytes, least(idle_end, hard_end), hard_end
         from (
-          select f.*, now() + make_interval(secs => idle_sec) as idle_end,
-            least(now() + make_interval(secs => longest_sec), u.expires_at + make_interval(secs => idle_sec)) as hard_end
+          select f.*, ${inSeconds(sql`idle_sec`)} as idle_end,
+            least(${inSeconds(sql`longest_sec`)}, u.expires_at + idle_sec * interval '1 second') as hard_end
           from fresh f join upload u on u.id = f.id where f.place <= u.unused
         ) as one on conflict do nothing returning upload_id, token_hash, ends_at
+      ), used as materialized (
+        select u.id, o.count, case when o.count >= u.unused then now() else u.due_at end as due_at
+        from (select upload_id, count(*)::int as count from opened group by upload_id) as o join upload u on u.id = o.upload_id
       ), counted as (
         update files.uploads u set
-          download_count = u.download_count + o.count, used_at = ${usedNow('u', sql`o.count`, useTimes)},
-          due_at = case when u.download_count + o.count >= u.max_downloads then now() else u.due_at end
-        from (select upload_id, count(*)::int as count from opened group by upload_id) as o
-        where u.id = o.upload_id returning u.id, u.hooks, o.count, u.download_count
+          download_count = u.download_count + o.count, used_at = ${usedNow('u', sql`o.count`, useTimes)}, due_at = o.due_at
+        from used as o where u.id = o.id and ${those(ids)('u.id')} returning u.id, u.hooks, o.count, u.download_count
       ), ${noted('files.uploads', 'counted', 'used', sql`c.count`, useTimes)}
       select k.number is not null as is_known, k.is_live and k.is_full as is_busy, coalesce(t.ends_at, o.ends_at) as ends_at,
         (c.download_count - c.count + row_number() over (partition by o.upload_id order by w.number))::int as count,
@@ -98,7 +110,7 @@ export function leaseTaker(db: Database, useTimes: UseTimes) {
         left join fresh f on f.number = w.number left join upload u on u.id = w.id
       order by w.number`.execute(db);
     return rows.map(toTaken);
-  });
+  };
 }
 
 function toTaken({ is_known, is_busy, count, ends_at, left }: TakenRow) {

@@ -5,6 +5,7 @@ import { onceDone } from '../once-done.ts';
 import { bytesOfPart, type Part, type UploadSessions } from '../upload-sessions.ts';
 import { batchedFind } from './batched.ts';
 import type { Database } from './database.ts';
+import { those } from './distributed.ts';
 import { countStored, HELD_BY_THE_DELETION, returned, UPLOADS } from './storage.ts';
 import { inSeconds } from './time.ts';
 
@@ -13,7 +14,7 @@ import { inSeconds } from './time.ts';
 /** After so long a store has put away, or dropped, what it was sent. */
 const LATE_PART_SEC = 60;
 
-const LIFETIME = sql`make_interval(secs => extract(epoch from u.expires_at - u.created_at)::float8)`;
+const LIFETIME = sql`extract(epoch from u.expires_at - u.created_at)`;
 
 type SessionRow = {
   id: string;
@@ -109,6 +110,7 @@ export function postgresUploadSessions(
     },
 
     async hold(id, bytes) {
+      const is = those([id]);
       if (maxBytes === undefined) return;
       await whatIsStored();
       const { rows } = await sql<{ is_held: boolean }>`
@@ -118,20 +120,21 @@ export function postgresUploadSessions(
           update files.storage set bytes = bytes + ${bytes}::bigint from upload
           where bytes + ${bytes}::bigint <= ${maxBytes}::bigint returning upload.id
         ), held as (
-          update files.uploads u set held_bytes = u.held_bytes + ${bytes}::bigint from room where u.id = room.id
+          update files.uploads u set held_bytes = u.held_bytes + ${bytes}::bigint from room where ${is('u.id')} and u.id = room.id
         )
         select exists (select from room) as is_held from upload`.execute(db);
       if (rows[0]?.is_held === false) throw noRoom();
     },
 
     async letGo(id, bytes) {
+      const is = those([id]);
       if (maxBytes === undefined) return;
       await sql`
         with upload as materialized (
           select id, held_bytes from files.uploads where id = ${id} and state = 'pending' for update
         ), gone as (
           update files.uploads u set held_bytes = greatest(u.held_bytes - ${bytes}::bigint, 0) from upload
-          where u.id = upload.id returning upload.held_bytes - u.held_bytes as held_bytes
+          where ${is('u.id')} and u.id = upload.id returning upload.held_bytes - u.held_bytes as held_bytes
         ), ${returned(UPLOADS.counter)}
         select`.execute(db);
     },
@@ -192,6 +195,7 @@ export function postgresUploadSessions(
     unseal,
 
     async publish(id, lengthBytes, meta) {
+      const is = those([id]);
       // To the byte, whatever tries were killed, or came while there was no ceiling.
       const held =
         maxBytes === undefined ? sql`least(u.held_bytes, ${lengthBytes}::bigint)` : sql`${lengthBytes}::bigint`;
@@ -199,19 +203,19 @@ export function postgresUploadSessions(
         with upload as materialized (
           select id, size, held_bytes from files.uploads where id = ${id} and state = 'pending' for update
         ), session as materialized (
-          select s.id from files.upload_sessions s join upload on upload.id = s.id where s.seal is not null for update of s
+          select id from files.upload_sessions where ${is('id')} and seal is not null and exists (select from upload) for update
         ), published as (
           update files.uploads u set
             state = 'available', leased_until = null, size = ${lengthBytes}::bigint,
             held_bytes = ${held},
             encrypted_meta = ${meta?.encryptedMeta ?? null}::text, nonce = ${meta?.nonce ?? null}::text,
             meta_share = ${meta?.share ?? null}::text,
-            created_at = now(), expires_at = now() + ${LIFETIME}, due_at = now() + ${LIFETIME}
-          from session where u.id = session.id returning u.id, u.held_bytes
+            created_at = now(), expires_at = ${inSeconds(LIFETIME)}, due_at = ${inSeconds(LIFETIME)}
+          from session where ${is('u.id')} and u.id = session.id returning u.id, u.held_bytes
         ), ended as (
-          delete from files.upload_sessions s using published where s.id = published.id
+          delete from files.upload_sessions s using published where ${is('s.id')} and s.id = published.id
         ), parts as (
-          delete from files.upload_parts p using published where p.id = published.id
+          delete from files.upload_parts p using published where ${is('p.id')} and p.id = published.id
         ), counted as (
           update files.storage as storage set bytes = greatest(storage.bytes + published.held_bytes - upload.held_bytes, 0)
           from upload join published on published.id = upload.id where published.held_bytes <> upload.held_bytes
@@ -225,18 +229,19 @@ export function postgresUploadSessions(
     },
 
     async cancel(id) {
+      const is = those([id]);
       const { rows } = await sql<{ size: number; store_ref: string }>`
         with upload as materialized (
           select id from files.uploads where id = ${id} and state = 'pending' for update
         ), session as materialized (
-          select s.id, s.store_ref from files.upload_sessions s join upload on upload.id = s.id for update of s
+          select id, store_ref from files.upload_sessions where ${is('id')} and exists (select from upload) for update
         ), gone as (
-          delete from files.uploads u using session where u.id = session.id
+          delete from files.uploads u using session where ${is('u.id')} and u.id = session.id
           returning u.id, u.size, u.held_bytes, session.store_ref
         ), ended as (
-          delete from files.upload_sessions s using gone where s.id = gone.id
+          delete from files.upload_sessions s using gone where ${is('s.id')} and s.id = gone.id
         ), parts as (
-          delete from files.upload_parts p using gone where p.id = gone.id
+          delete from files.upload_parts p using gone where ${is('p.id')} and p.id = gone.id
         ), queued as (
           -- Whoever cancels deletes what is there; what comes late is deleted after this time.
           insert into files.blob_deletions (id, due_at, attempts, held_bytes, store_ref)
@@ -254,6 +259,6 @@ export function postgresUploadSessions(
         update files.upload_sessions set seal = null, sealed_bytes = null where id = ${id} and seal = ${seal} returning id
       )
       delete from files.upload_parts p using session
-      where p.id = session.id and p.number = any(${numbers}::int[])`.execute(db);
+      where p.id = ${id} and p.id = session.id and p.number = any(${numbers}::int[])`.execute(db);
   }
 }

@@ -5,7 +5,8 @@ import type { NewUpload, Uploads } from '../uploads.ts';
 import { batched, batchedClaims } from './batched.ts';
 import { checkColumns } from './columns.ts';
 import type { Database } from './database.ts';
-import { status, uploadFinder } from './find-upload.ts';
+import { apart, oneIdEach, those } from './distributed.ts';
+import { isAvailable, status, uploadFinder } from './find-upload.ts';
 import { noted, unnoted } from './noted.ts';
 import type { UploadState } from './schema.ts';
 import { countStored, HELD_BY_THE_DELETION, returned, UPLOADS, withinCeiling } from './storage.ts';
@@ -13,7 +14,7 @@ import { inSeconds } from './time.ts';
 import { type UseTimes, unused, usedNow } from './use-times.ts';
 
 /** In seconds: the difference of two times is days as well, and a day is not as long as another where clocks are changed. */
-const LIFETIME = sql`make_interval(secs => extract(epoch from expires_at - created_at)::float8)`;
+const LIFETIME = sql`extract(epoch from expires_at - created_at)`;
 
 /** After so long a store has put away, or dropped, what it was sent. */
 const LATE_BLOB_SEC = 60;
@@ -30,7 +31,7 @@ export function postgresUploads(
     const { rows } = await sql`
       with gone as (
         delete from files.uploads where id = ${id} and state = any(${states}) returning id, held_bytes, hooks
-      ), ${unnoted('files.uploads')}, queued as (
+      ), ${unnoted('files.uploads', those([id]))}, queued as (
         insert into files.blob_deletions (id, due_at, held_bytes)
         select id, ${inSeconds(retrySec)}, held_bytes from gone ${HELD_BY_THE_DELETION}
       )
@@ -38,10 +39,10 @@ export function postgresUploads(
     return rows.length > 0;
   };
 
-  const begin = batched<NewUpload & { leaseSec: number }, void>(async (all) => {
+  const addAll = async (all: readonly (NewUpload & { leaseSec: number })[]): Promise<(undefined | NoRoom)[]> => {
     if (maxBytes !== undefined) await whatIsStored();
     const fresh = sql`
-        select *, size as bytes, now() + make_interval(secs => lease_sec) as leased_until from unnest(
+        select *, size as bytes, ${inSeconds(sql`lease_sec`)} as leased_until from unnest(
           ${all.map(({ id }) => id)}::uuid[],
           ${all.map(({ ownerHash }) => ownerHash)}::bytea[],
           ${all.map(({ authHash }) => authHash)}::bytea[],
@@ -63,29 +64,31 @@ export function postgresUploads(
       insert into files.uploads (id, state, owner_hash, auth_hash, salt, size, file_count, has_password, password_algo,
         password_salt, max_downloads, leased_until, created_at, expires_at, due_at, held_bytes)
       select id, 'pending', owner_hash, auth_hash, salt, size, file_count, password_algo is not null, password_algo,
-        password_salt, max_downloads, leased_until, now(), now() + make_interval(secs => expire_sec), leased_until,
+        password_salt, max_downloads, leased_until, now(), ${inSeconds(sql`expire_sec`)}, leased_until,
         held_bytes
       from admitted returning id`.execute(db);
       return inserted.rows;
     });
     const begun = new Set(rows.map(({ id }) => id));
     return all.map(({ id }) => (begun.has(id) ? undefined : new NoRoom('STORAGE_MAX_BYTES is reached')));
-  });
+  };
+  const begin = batched(oneIdEach(db, addAll));
 
-  const publish = batched<string, boolean>(async (ids) => {
+  const publishAll = async (ids: readonly string[]): Promise<boolean[]> => {
     const { rows } = await sql<{ id: string }>`
       update files.uploads set
         state = 'available',
         leased_until = null,
         created_at = now(),
-        expires_at = now() + ${LIFETIME},
-        due_at = now() + ${LIFETIME}
+        expires_at = ${inSeconds(LIFETIME)},
+        due_at = ${inSeconds(LIFETIME)}
       where id = any(${ids}::uuid[]) and state = 'pending'
       returning id`.execute(db);
     const published = new Set(rows.map(({ id }) => id));
     if (ids.some((id) => !published.has(id))) for (const id of await publishedBefore(ids)) published.add(id);
     return ids.map((id) => published.has(id));
-  });
+  };
+  const publish = batched(oneIdEach(db, publishAll));
 
   const publishedBefore = async (ids: readonly string[]): Promise<string[]> => {
     const { rows } = await sql<{ id: string }>`
@@ -96,50 +99,54 @@ export function postgresUploads(
   const claimDownloads = batchedClaims<
     { id: string; leaseSec: number },
     { id: string; granted: number; count: number }
-  >(async (claims) => {
+  >(db, async (claims) => {
+    const ids = claims.map(({ id }) => id);
     // Rows are locked in the order of their ids: so do all replicas, and nobody waits in a circle.
     const { rows } = await sql<{ id: string; granted: number; count: number }>`
-        with claimed as materialized (
-          select u.id, least(wanted.count, u.max_downloads - u.download_count) as granted, wanted.lease_sec
-          from files.uploads u join unnest(
-            ${claims.map(({ id }) => id)}::uuid[],
+        with locked as materialized (
+          select id, max_downloads - download_count as unused, due_at from files.uploads
+          where ${those(ids)('id')} and ${status} = 'available' order by id for update
+        ), claimed as materialized (
+          select locked.id, least(wanted.count, unused) as granted, lease_sec, ${inSeconds(sql`lease_sec`)} as leased_until,
+            -- The last download makes the row the sweep's, as soon as nobody reads the blob any more.
+            case when wanted.count >= unused then now() else due_at end as due_at
+          from locked join unnest(
+            ${ids}::uuid[],
             ${claims.map(({ calls }) => calls.length)}::int[],
             ${claims.map(({ calls }) => Math.max(...calls.map(({ leaseSec }) => leaseSec)))}::int[]
-          ) as wanted (id, count, lease_sec) on wanted.id = u.id
-          where ${status} = 'available'
-          order by u.id for update of u
+          ) as wanted (id, count, lease_sec) on wanted.id = locked.id
         ), counted as (
           update files.uploads u set
             download_count = u.download_count + granted,
             used_at = ${usedNow('u', sql`granted`, useTimes)},
-            leased_until = greatest(u.leased_until, now() + make_interval(secs => lease_sec)),
-            readers = u.readers + granted,
-            -- The last download makes the row the sweep's, as soon as nobody reads the blob any more.
-            due_at = case when u.download_count + granted >= u.max_downloads then now() else u.due_at end
-          from claimed where u.id = claimed.id
+            leased_until = greatest(u.leased_until, claimed.leased_until),
+            readers = u.readers + case when lease_sec > 0 then granted else 0 end,
+            due_at = claimed.due_at
+          from claimed where u.id = claimed.id and ${those(ids)('u.id')}
           returning u.id, granted, u.download_count as count, u.hooks
         ), ${noted('files.uploads', 'counted', 'used', sql`c.granted`, useTimes)}
         select id, granted, count from counted`.execute(db);
     return rows;
   });
 
-  const release = batched<{ id: string; isWhole: boolean }, void>(async (ends) => {
+  const releaseAll = async (ends: readonly { id: string; isWhole: boolean }[]): Promise<undefined[]> => {
+    const ids = ends.map(({ id }) => id);
     await sql`
-      with over as materialized (
-        select u.id, ended.count, ended.whole from files.uploads u
-        join (
-          select id, count(*)::int as count, (count(*) filter (where is_whole))::int as whole
-          from unnest(${ends.map(({ id }) => id)}::uuid[], ${ends.map(({ isWhole }) => isWhole)}::boolean[]) as given (id, is_whole)
-          group by id
-        ) as ended on ended.id = u.id
-        order by u.id for update of u
+      with locked as materialized (
+        select id from files.uploads where ${those(ids)('id')} order by id for update
+      ), over as materialized (
+        select locked.id, count(*)::int as count, (count(*) filter (where is_whole))::int as whole
+        from locked join unnest(${ids}::uuid[], ${ends.map(({ isWhole }) => isWhole)}::boolean[]) as given (id, is_whole)
+          on given.id = locked.id
+        group by locked.id
       ), counted as (
         update files.uploads u set readers = greatest(u.readers - over.count, 0), whole_count = u.whole_count + over.whole
-        from over where u.id = over.id returning u.id, u.hooks, over.whole
+        from over where u.id = over.id and ${those(ids)('u.id')} returning u.id, u.hooks, over.whole
       ), ${noted('files.uploads', 'counted', 'whole', sql`c.whole`, useTimes)}
       select`.execute(db);
     return ends.map(() => undefined);
-  });
+  };
+  const release = batched<{ id: string; isWhole: boolean }, void>(oneIdEach(db, releaseAll));
 
   return {
     begin: (upload, leaseSec) => begin({ ...upload, leaseSec }),
@@ -166,7 +173,7 @@ export function postgresUploads(
         .set({ encrypted_meta: encryptedMeta, nonce, meta_share: share ?? null })
         .where('id', '=', id)
         .where('encrypted_meta', 'is', null)
-        .where(status, '=', 'available')
+        .where(isAvailable)
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
@@ -196,13 +203,15 @@ export function postgresUploads(
 
     async blobsDeleted(ids) {
       if (ids.length === 0) return;
-      await sql`
-        with settled as materialized (
-          select id from files.blob_deletions where id = any(${ids}::uuid[]) order by id for update
-        ), gone as (
-          delete from files.blob_deletions d using settled where d.id = settled.id returning d.held_bytes
-        ), ${returned(UPLOADS.counter)}
-        select`.execute(db);
+      await apart(db, ids, (are) =>
+        sql`
+          with settled as materialized (
+            select id from files.blob_deletions where ${are('id')} order by id for update
+          ), gone as (
+            delete from files.blob_deletions d using settled where d.id = settled.id and ${are('d.id')} returning d.held_bytes
+          ), ${returned(UPLOADS.counter)}
+          select`.execute(db),
+      );
     },
 
     async check() {

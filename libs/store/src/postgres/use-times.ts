@@ -14,5 +14,5 @@ export function usedNow(row: string, count: RawBuilder<unknown>, { keepsUseTimes
 /** The same when so many are given back: nobody knows which they were. */
 export function unused(row: string, count: RawBuilder<unknown>) {
   const before = sql.ref(`${row}.used_at`);
-  return sql<Date[]>`${before}[1 : cardinality(${before}) - ${count}]`;
+  return sql<Date[]>`trim_array(${before}, least(${count}, cardinality(${before})))`;
 }

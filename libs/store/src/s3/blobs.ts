@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import type { Client } from 'minio';
 import { type BlobStore, idOf, NOTHING_RESERVED, nameOf, type StoredBlob } from '../blobs.ts';
 import { MARKER_PREFIX, MARKER_TEXT, type MarkedPlace, markerIdOf, markerName } from '../marker.ts';
 import { assertPrivate, bucketExists, createBucket } from './bucket.ts';
-import { openClient, openPayloadAgent, PATIENCE, type S3Config, type S3Patience } from './connection.ts';
+import { openClient, openPayloadAgent, type S3Config } from './connection.ts';
 import { openS3Parts } from './parts.ts';
+import { PATIENCE, type S3Patience } from './patience.ts';
 import { getPayload, putPayload, storedBytes, unavailable } from './payloads.ts';
 
 /** Payloads are signed for as long as a slow sender may need until the store has seen the request's head. */
@@ -36,6 +38,12 @@ export function openS3Blobs(
     async open(id, sizeBytes, range) {
       const url = await client.presignedGetObject(bucket, nameOf(id), SIGNED_FOR_SEC);
       return getPayload(url, agent, sizeBytes, range);
+    },
+
+    async read(id, sizeBytes) {
+      const url = await client.presignedGetObject(bucket, nameOf(id), SIGNED_FOR_SEC);
+      const payload = await getPayload(url, agent, sizeBytes);
+      return payload && buffer(payload);
     },
 
     async delete(ids) {

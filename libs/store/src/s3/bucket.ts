@@ -33,9 +33,12 @@ export async function assertPrivate(client: Client, bucket: string, dispatcher: 
 function rejectInWords(error: unknown): never {
   if (error instanceof ConfigError) throw error;
   if (error instanceof S3Error && REFUSED.includes(String(error.code))) {
-    throw new ConfigError('The S3 store refuses S3_ACCESS_KEY and S3_SECRET_KEY for the bucket S3_BUCKET.', {
-      cause: error,
-    });
+    throw new ConfigError(
+      'The S3 store refuses the keys (S3_ACCESS_KEY and S3_SECRET_KEY, or what S3_KEYS gets) for the bucket S3_BUCKET.',
+      {
+        cause: error,
+      },
+    );
   }
   throw unavailable(error);
 }

@@ -3,38 +3,36 @@ import { request as httpsRequest } from 'node:https';
 import { ConfigError } from '@mayfly/shared/config';
 import { Client, type ClientOptions } from 'minio';
 import { Agent } from 'undici';
+import type { S3Patience } from './patience.ts';
+import { unavailable } from './payloads.ts';
+import type { TemporaryKeys } from './temporary-keys.ts';
 
 export type S3Config = {
   S3_ENDPOINT: string;
   S3_REGION: string;
   S3_BUCKET: string;
   S3_PATH_STYLE: 'true' | 'false';
-  S3_ACCESS_KEY: string;
-  S3_SECRET_KEY: string;
+  S3_ACCESS_KEY?: string | undefined;
+  S3_SECRET_KEY?: string | undefined;
+  /** In place of the two above: keys that end. */
+  keys?: (() => Promise<TemporaryKeys>) | undefined;
 };
 
 /** A payload that nobody takes is not read ahead: the system's own buffers are enough. Decision memory-per-client. */
 const READ_ONLY_WHAT_IS_TAKEN = { highWaterMark: undefined, readableHighWaterMark: 0 };
-
-/** How long the store may be silent. Tests set these; everybody else has the defaults. */
-export type S3Patience = {
-  /** For a small request, for the head of a payload, and for the answer to one of a few bytes. */
-  answerMs: number;
-  /** While a payload flows: without giving a byte, or without taking one when it was given much. */
-  stallMs: number;
-  /** While the store puts parts together; unless set, COMPLETE_MS. */
-  completeMs?: number;
-};
-
-export const COMPLETE_MS = 300_000;
-
-export const PATIENCE: S3Patience = { answerMs: 10_000, stallMs: 30_000 };
 
 /** The library's client with what it keeps to itself. */
 class PartsClient extends Client {
   async partsOf(bucket: string, name: string, uploadId: string) {
     const all = await this.listParts(bucket, name, uploadId);
     return all.map(({ part, size, etag }) => ({ number: part, bytes: size, tag: etag }));
+  }
+
+  /** Unavailable when there are no keys to sign with. */
+  override presignedUrl(...call: Parameters<Client['presignedUrl']>): Promise<string> {
+    return super.presignedUrl(...call).catch((error: unknown) => {
+      throw unavailable(error);
+    });
   }
 }
 
@@ -57,11 +55,21 @@ export function openClient(config: S3Config, { answerMs }: S3Patience): PartsCli
     useSSL,
     region: config.S3_REGION, // known here, it need not be asked for
     pathStyle: config.S3_PATH_STYLE === 'true',
-    accessKey: config.S3_ACCESS_KEY,
-    secretKey: config.S3_SECRET_KEY,
+    ...(config.keys
+      ? { credentialsProvider: provider(config.keys) }
+      : { accessKey: config.S3_ACCESS_KEY ?? '', secretKey: config.S3_SECRET_KEY ?? '' }),
     retryOptions: { disableRetry: true },
     transport: transport as unknown as NonNullable<ClientOptions['transport']>, // it calls request(options, callback) only
   });
+}
+
+/** The library asks for keys before each request. */
+function provider(keys: () => Promise<TemporaryKeys>) {
+  const getCredentials = async () => {
+    const { accessKey, secretKey, sessionToken } = await keys();
+    return { getAccessKey: () => accessKey, getSecretKey: () => secretKey, getSessionToken: () => sessionToken };
+  };
+  return { getCredentials } as unknown as NonNullable<ClientOptions['credentialsProvider']>; // it calls nothing else
 }
 
 /** Connections for payloads: each carries one at a time, so there are as many as payloads on their way. */

@@ -4,7 +4,8 @@ import type { Agent } from 'undici';
 import { type BlobParts, lengthOf, PartsGone, PartsRefused } from '../blob-parts.ts';
 import { nameOf } from '../blobs.ts';
 import type { Part } from '../upload-sessions.ts';
-import { COMPLETE_MS, openClient, type S3Config, type S3Patience } from './connection.ts';
+import { openClient, type S3Config } from './connection.ts';
+import { COMPLETE_MS, type S3Patience } from './patience.ts';
 import { putPayload, StoreRefusal, storedBytes, unavailable } from './payloads.ts';
 
 const SIGNED_FOR_SEC = 3_600;
@@ -33,6 +34,13 @@ export function openS3Parts(config: S3Config, agent: Agent, patience: S3Patience
     }
     return isComplete(id, sizeBytes);
   }
+
+  /** A store (Ceph) may answer 500 when it is told to complete what it does not know, and says of the list that there is no such key. */
+  const isForgotten = (id: string, storeRef: string) =>
+    client.partsOf(bucket, nameOf(id), storeRef).then(
+      () => false,
+      (error: unknown) => isOf(NO_UPLOAD, error) || isOf('NoSuchKey', error),
+    );
 
   const putTogether = (id: string, storeRef: string, parts: Pick<Part, 'number' | 'tag'>[]) =>
     patient.completeMultipartUpload(
@@ -86,7 +94,7 @@ export function openS3Parts(config: S3Config, agent: Agent, patience: S3Patience
       } catch (error) {
         if (error instanceof PartsRefused) throw error;
         if (await isCompleteSoon(id, sizeBytes)) return;
-        throw isOf(NO_UPLOAD, error) ? new PartsGone() : unavailable(error);
+        throw isOf(NO_UPLOAD, error) || (await isForgotten(id, storeRef)) ? new PartsGone() : unavailable(error);
       }
     },
 

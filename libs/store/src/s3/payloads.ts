@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { Unavailable } from '@mayfly/shared/errors';
+import { countRead } from '@mayfly/shared/read-buffers';
 import { type Dispatcher, request } from 'undici';
 import { type ByteRange, KeptWaiting, LengthMismatch } from '../blobs.ts';
-import type { S3Patience } from './connection.ts';
+import type { S3Patience } from './patience.ts';
 
 type Putting = { sizeBytes: number; signal: AbortSignal; dispatcher: Dispatcher; patience: S3Patience };
 
@@ -128,6 +129,7 @@ export function getPayload(
         if (status === found) resolve(payload);
       },
       onResponseData(controller, chunk) {
+        countRead(chunk.length);
         turns.given();
         if (status === found && !payload.push(chunk)) {
           turns.stalls();

@@ -10,9 +10,21 @@ import type { App, FilesDeps } from '../deps.ts';
 import { badAuthToken, uploadGone, uploadNotFound } from '../errors.ts';
 import { assertAvailable, findUpload } from '../find-upload.ts';
 import { keepLease, LEASE_SEC } from '../lease.ts';
-import { assertWhole, onBreak, openPayload, type PayloadReply, whenOver } from '../payload-answer.ts';
+import {
+  assertWhole,
+  isSmall,
+  onBreak,
+  openPayload,
+  type PayloadReply,
+  readPayload,
+  whenOver,
+} from '../payload-answer.ts';
 
-const Payload = Type.Unsafe<Readable>({ type: 'string', format: 'binary', description: 'the encrypted payload' });
+const Payload = Type.Unsafe<Readable | Buffer>({
+  type: 'string',
+  format: 'binary',
+  description: 'the encrypted payload',
+});
 
 /** Contract: GET /api/download/<id>. Counts once, when the payload is open and about to flow. */
 export function download(app: App, deps: FilesDeps) {
@@ -39,20 +51,7 @@ export function download(app: App, deps: FilesDeps) {
     assertAvailable(upload);
     if (!tokenMatches(request.headers['x-auth-token'], upload.authHash)) throw badAuthToken();
 
-    const payload = await openPayload(deps, upload);
-    try {
-      assertWhole(payload);
-      const count = await uploads.claimDownload(upload.id, LEASE_SEC);
-      if (count === 0) await refuse(upload.id);
-      recordUse(funnel, count, upload.maxDownloads);
-      if (payload.destroyed) await giveBack(upload.id);
-      assertWhole(payload);
-    } catch (error) {
-      payload.destroy();
-      throw error;
-    }
-    deliver(upload, payload, reply);
-
+    const payload = isSmall(upload.sizeBytes) ? await sendAtOnce(upload, reply) : await sendAsRead(upload, reply);
     return reply
       .headers({
         'content-type': 'application/octet-stream',
@@ -61,6 +60,37 @@ export function download(app: App, deps: FilesDeps) {
       })
       .send(payload);
   });
+
+  /** What is small is in memory before it counts: nothing can go wrong with it any more, and nobody need wait for its end. */
+  async function sendAtOnce(upload: AvailableUpload, reply: PayloadReply): Promise<Buffer> {
+    const payload = await readPayload(deps, upload, reply);
+    await count(upload, 0);
+    whenOver(reply, (isWhole) => {
+      if (isWhole) release(upload.id, true);
+    });
+    return payload;
+  }
+
+  async function sendAsRead(upload: AvailableUpload, reply: PayloadReply): Promise<Readable> {
+    const payload = await openPayload(deps, upload);
+    try {
+      assertWhole(payload);
+      await count(upload, LEASE_SEC);
+      if (payload.destroyed) await giveBack(upload.id);
+      assertWhole(payload);
+    } catch (error) {
+      payload.destroy();
+      throw error;
+    }
+    deliver(upload, payload, reply);
+    return payload;
+  }
+
+  async function count({ id, maxDownloads }: AvailableUpload, leaseSec: number) {
+    const downloads = await uploads.claimDownload(id, leaseSec);
+    if (downloads === 0) await refuse(id);
+    recordUse(funnel, downloads, maxDownloads);
+  }
 
   /** No download was left at the increment: the limit, the time, or the owner came first. */
   async function refuse(id: string): Promise<never> {
@@ -77,16 +107,18 @@ export function download(app: App, deps: FilesDeps) {
     const writtenBefore = socket.bytesWritten;
     const over = keepLease(() => uploads.renewLease(id, LEASE_SEC), logger);
     payload.once('close', over);
-    whenOver(payload, reply, (isWhole) => {
-      // Best effort: else the sweep waits for the end of the lease.
-      uploads
-        .release(id, isWhole)
-        .catch((err: unknown) => logger.warn({ err }, 'the end of a download was not recorded'));
-    });
+    whenOver(reply, (isWhole) => release(id, isWhole), payload);
     onBreak(payload, reply, (error) => {
       const isMostDelivered = socket.bytesWritten - writtenBefore > sizeBytes / 2;
       if (!isMostDelivered && !(error instanceof KeptWaiting)) void giveBack(id);
     });
+  }
+
+  /** Best effort: else the sweep waits for the end of the lease. */
+  function release(id: string, isWhole: boolean) {
+    uploads
+      .release(id, isWhole)
+      .catch((err: unknown) => logger.warn({ err }, 'the end of a download was not recorded'));
   }
 
   async function giveBack(id: string) {

@@ -5,6 +5,7 @@ import { clientGone } from '@mayfly/shared/client-gone';
 import { problemsByField } from '@mayfly/shared/error-answers';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired } from '@mayfly/shared/errors';
 import { Id } from '@mayfly/shared/fields';
+import { bodyOf } from '@mayfly/shared/read-buffers';
 import { LengthMismatch } from '@mayfly/store/blobs';
 import type { NewUpload } from '@mayfly/store/uploads';
 import Type from 'typebox';
@@ -70,8 +71,7 @@ export function upload(app: App, { uploads, blobs, limits, logger, funnel, newId
         const endLease = keepLease(() => uploads.renewLease(id, LEASE_SEC), logger);
         const senderGone = clientGone(reply.raw);
         try {
-          const body = request.raw.iterator({ destroyOnReturn: false });
-          await blobs.put(id, body, sizeBytes, senderGone);
+          await blobs.put(id, bodyOf(request.raw), sizeBytes, senderGone);
           await publish(uploads, id, senderGone);
           funnel('finished');
         } catch (error) {

@@ -4,6 +4,7 @@ import type { Redis } from '@mayfly/shared/redis';
 import type { limitSettings } from '../settings.ts';
 import { type Admission, type Demands, type Limits, UNTIL_MIDNIGHT } from './admission.ts';
 import { Attempts } from './attempts.ts';
+import { type CreatorQuotas, creatorQuotas } from './creator-quotas.ts';
 import { clientOf, networksOf } from './keys/client-address.ts';
 import { dailyNames, dateOf, daySecondsLeft, msToMidnight, nameFrom, ofDay } from './keys/daily-names.ts';
 import { pseudonym, type SharedKeys, sharedKeys } from './keys/shared-keys.ts';
@@ -24,6 +25,8 @@ type Request = {
   bytes: number;
   /** The item whose token is checked; undefined where none is. */
   item: string | undefined;
+  /** It need not be counted: it has its place already. */
+  hasPlace?: boolean;
 };
 
 export type Ticket = {
@@ -51,6 +54,8 @@ export type RequestLimits = {
   sharedKey: SharedKeys['get'];
   /** Bytes that the client was charged for, and that are not stored after all. */
   credit(address: string, bytes: number): Promise<void>;
+  /** The same for whoever was let in to create, beside the client's own. */
+  creators: CreatorQuotas;
 };
 
 const nothing = async () => {};
@@ -93,16 +98,27 @@ export function requestLimits(options: {
   redis.on('ready', check);
   redis.once('end', () => clearInterval(timer));
 
-  async function quotaOf(client: string, bytes: number, time: number) {
+  async function nameOfDay(prefix: string, who: string, time: number) {
     const expireSec = daySecondsLeft(time);
     const day = dateOf(time);
-    const key = pseudonym(await keys.get(`mayfly:quota-key:${day}`, expireSec), client);
-    return { key: `mayfly:quota:${day}:${shardOf(client)}${key}`, bytes, expireSec };
+    const name = pseudonym(await keys.get(`mayfly:quota-key:${day}`, expireSec), who);
+    return { key: `${prefix}:${day}:${shardOf(who)}${name}`, expireSec };
   }
+  const quotaOf = async (client: string, bytes: number, time: number) => ({
+    ...(await nameOfDay('mayfly:quota', client, time)),
+    bytes,
+  });
+  const creators = creatorQuotas({
+    redis,
+    breaker: health,
+    dayOf: (creator) => nameOfDay('mayfly:creator', creator, now()),
+    giveBackShared: (key, bytes) => shared.giveBack(key, bytes),
+  });
 
   return {
     limits,
     sharedKey: keys.get,
+    creators,
     async keyOf(address) {
       const naming = await namingAt(now());
       const client = clientOf(address);
@@ -115,7 +131,7 @@ export function requestLimits(options: {
       await shared.giveBack(key, bytes).catch(() => memory.giveBack(key, bytes));
     },
 
-    async admit({ address, bytes, item }) {
+    async admit({ address, bytes, item, hasPlace = false }) {
       const time = now();
       const isGuarded = item !== undefined && limits.failuresMax > 0;
       const networks = networksOf(address, isGuarded ? undefined : 1);
@@ -126,7 +142,7 @@ export function requestLimits(options: {
       const ofClient = naming.pseudonymOf(client);
       const attempt = isGuarded ? attempts.begin({ networks, item, ofClient, naming }) : undefined;
       const demands: Demands = {
-        rate: nameFrom(`mayfly:rate:${shardOf(client)}`, ofClient),
+        ...(hasPlace ? {} : { rate: nameFrom(`mayfly:rate:${shardOf(client)}`, ofClient) }),
         isSwitched: naming.isSwitched,
         ...(quota ? { quota } : {}),
         ...(attempt ? { guard: attempt.guard } : {}),

@@ -2,7 +2,7 @@ import { observeOperations } from '@mayfly/shared/telemetry/operations';
 import { metrics } from '@opentelemetry/api';
 import type { RequestLimits, Ticket } from './limits.ts';
 
-type Decision = 'admitted' | 'rate_limited' | 'locked' | 'quota_exceeded';
+type Decision = 'admitted' | 'worked' | 'rate_limited' | 'locked' | 'quota_exceeded';
 
 /** The same limits, with what they decide counted: never about whom. */
 export function observedLimits(requests: RequestLimits): RequestLimits {
@@ -21,15 +21,25 @@ export function observedLimits(requests: RequestLimits): RequestLimits {
   );
   return {
     ...requests,
+    creators: {
+      ...requests.creators,
+      async charge(...args) {
+        const charge = await requests.creators.charge(...args);
+        const labels = { 'mayfly.decision': 'creator_quota_exceeded', 'mayfly.kept_by': charge.keptBy };
+        if (charge.isExceeded) decisions.add(1, labels);
+        return charge;
+      },
+    },
     credit(address, bytes) {
       charged.add(bytes, { 'mayfly.change': 'given_back' });
       return requests.credit(address, bytes);
     },
     async admit(request) {
       const ticket = await redis.run('limits.admit', () => requests.admit(request));
-      const decision = decisionOf(ticket);
+      const decision = decisionOf(ticket, request.hasPlace);
       decisions.add(1, { 'mayfly.decision': decision, 'mayfly.kept_by': ticket.admission.keptBy });
-      const isCharged = decision === 'admitted' && request.bytes > 0 && requests.limits.quotaBytes > 0;
+      const isCharged =
+        (decision === 'admitted' || decision === 'worked') && request.bytes > 0 && requests.limits.quotaBytes > 0;
       if (isCharged) charged.add(request.bytes, { 'mayfly.change': 'charged' });
       return {
         ...ticket,
@@ -46,8 +56,10 @@ export function observedLimits(requests: RequestLimits): RequestLimits {
   };
 }
 
-function decisionOf({ admission, lockedMs }: Ticket): Decision {
+/** A request that has worked for its place was rate limited before. */
+function decisionOf({ admission, lockedMs }: Ticket, hasWorked = false): Decision {
   if (admission.isLimited) return 'rate_limited';
   if (lockedMs > 0) return 'locked';
-  return admission.isQuotaExceeded ? 'quota_exceeded' : 'admitted';
+  if (admission.isQuotaExceeded) return 'quota_exceeded';
+  return hasWorked ? 'worked' : 'admitted';
 }

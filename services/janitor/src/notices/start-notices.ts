@@ -39,7 +39,7 @@ export function startNotices({ outboxes, send, logger }: NoticesDeps): AsyncDisp
   const attempt = async (item: ItemKind, notice: Notice) => {
     const outcome = await send(item, notice);
     metrics.attempted(notice.kind, outcome);
-    if (outcome === 'sent') await outboxes[item].settle(notice.id);
+    if (outcome === 'sent') await outboxes[item].settle(notice);
     if (outcome === 'gone') await outboxes[item].endHook(notice);
   };
   const start = (item: ItemKind, notice: Notice) => {

@@ -127,12 +127,16 @@ export function readUnderLease(app: App, deps: FilesDeps) {
       isTakenBack = isHeadBack;
     });
     const over = keepLease(() => leases.renew(key, LEASE_SEC), logger);
-    whenOver(payload, reply, (isWhole) => {
-      over();
-      const written = isTakenBack ? 0 : socket.bytesWritten - socket.writableLength - writtenBefore;
-      const sentBytes = isWhole ? bytes : Math.min(Math.max(written, 0), bytes);
-      void settle(key, bytes - sentBytes);
-    });
+    whenOver(
+      reply,
+      (isWhole) => {
+        over();
+        const written = isTakenBack ? 0 : socket.bytesWritten - socket.writableLength - writtenBefore;
+        const sentBytes = isWhole ? bytes : Math.min(Math.max(written, 0), bytes);
+        void settle(key, bytes - sentBytes);
+      },
+      payload,
+    );
   }
 
   async function settle(key: LeaseKey, unsentBytes: number) {

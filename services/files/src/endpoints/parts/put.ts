@@ -5,6 +5,7 @@ import { clientGone } from '@mayfly/shared/client-gone';
 import { HttpError, invalidRequest, LENGTH_MISMATCH, lengthRequired, serviceUnavailable } from '@mayfly/shared/errors';
 import { Token } from '@mayfly/shared/fields';
 import type { PartLimits } from '@mayfly/shared/part-limits';
+import { bodyOf } from '@mayfly/shared/read-buffers';
 import { PartsGone } from '@mayfly/store/blob-parts';
 import { LengthMismatch } from '@mayfly/store/blobs';
 import { bytesOfPart, partCount, type RecordedPart, type Session } from '@mayfly/store/upload-sessions';
@@ -114,7 +115,7 @@ export function putPart(app: App, deps: FilesDeps, { maxBytes, maxParts }: PartL
   type Sent = { bytes: number; digest: Buffer | undefined; senderGone: AbortSignal };
 
   async function store(raw: IncomingMessage, place: Place, { bytes, digest, senderGone }: Sent): Promise<string> {
-    const body = raw.iterator({ destroyOnReturn: false });
+    const body = bodyOf(raw);
     try {
       return await blobs.parts.put(place, digest ? ofDigest(body, digest) : body, bytes, senderGone);
     } catch (error) {

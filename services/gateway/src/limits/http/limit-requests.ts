@@ -1,6 +1,8 @@
 import { HttpError } from '@mayfly/shared/errors';
+import type { FastifyRequest } from 'fastify';
 import type { App } from '../../deps.ts';
 import { type BodyLimits, largestBody, type Route } from '../../routes.ts';
+import type { Work } from '../../work/work.ts';
 import type { RequestLimits, Ticket } from '../limits.ts';
 import { limitBody } from './body-limit.ts';
 import { chargedBytes } from './charge.ts';
@@ -8,9 +10,10 @@ import { settleAttempt, settleBytes } from './settle.ts';
 
 /**
  * Counts every request but those that say otherwise, before its body is read, and says so on every answer (RateLimit
- * fields of draft-ietf-httpapi-ratelimit-headers). Decisions exact-sliding-log, daily-quota and guesses-count-at-start.
+ * fields of draft-ietf-httpapi-ratelimit-headers). One over the limit may have worked for its place. Decisions exact-sliding-log,
+ * daily-quota, guesses-count-at-start and work-instead-of-a-wall.
  */
-export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimits) {
+export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimits, work?: Work) {
   const { limits } = requests;
   const policy = `"requests";q=${limits.max};w=${limits.windowMs / 1000}`;
 
@@ -20,16 +23,21 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
     if (isUncounted) return;
     const { id } = request.params as { id?: string };
     const mostBytes = route ? largestBody(route, sizes) : 0;
-    const ticket = await requests.admit({
+    const demand = {
       address: request.address,
       bytes: route ? chargedBytes(request.headers, route, mostBytes, sizes) : 0,
       item: route?.isGuarded ? id?.toLowerCase() : undefined,
-    });
+    };
+    let ticket = await requests.admit(demand);
     if (limits.max > 0) {
       const { remainingPoints, msBeforeNext } = ticket.admission;
       reply.header('ratelimit-policy', policy);
       reply.header('ratelimit', `"requests";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
     }
+    if (work && ticket.admission.isLimited && (await hasWorked(work, request))) {
+      ticket = await requests.admit({ ...demand, hasPlace: true });
+    }
+    if (work) delete request.raw.headers['x-work']; // the services need not see it
     assertAdmitted(ticket);
     if (!route) return;
     const isTooLarge = Number(request.headers['content-length']) > mostBytes;
@@ -47,6 +55,11 @@ export function limitRequests(app: App, requests: RequestLimits, sizes: BodyLimi
   });
 }
 
+async function hasWorked(work: Work, { address, raw }: FastifyRequest): Promise<boolean> {
+  const { 'x-work': solution } = raw.headers;
+  return typeof solution === 'string' && work.isWorth(address, solution);
+}
+
 function assertAdmitted({ admission, lockedMs, msToMidnight }: Ticket) {
   if (admission.isLimited) throw tooMany('Too many requests', admission.msBeforeNext);
   if (lockedMs > 0) throw tooMany('Too many requests', lockedMs);
@@ -55,7 +68,7 @@ function assertAdmitted({ admission, lockedMs, msToMidnight }: Ticket) {
 
 const tooLarge = (route: Route) => new HttpError(413, route.body?.tooLarge);
 
-function tooMany(sentence: string, waitMs: number): HttpError {
+export function tooMany(sentence: string, waitMs: number): HttpError {
   const headers = { 'retry-after': String(Math.max(Math.ceil(waitMs / 1000), 1)) };
   return new HttpError(429, sentence, { headers });
 }

@@ -34,11 +34,11 @@ export function settleAttempt(
 }
 
 /** Bytes that were not stored are given back. */
-export function settleBytes(ticket: Ticket, request: IncomingMessage, response: ServerResponse) {
+export function settleBytes(charge: Pick<Ticket, 'giveBack'>, request: IncomingMessage, response: ServerResponse) {
   whenClosed(response, () => {
     const { headersSent, statusCode } = response;
     // Without an answer: a body that was not complete cannot have been stored, a complete one may have been.
     const isStored = headersSent ? statusCode < 400 : request.complete;
-    if (!isStored) void ticket.giveBack();
+    if (!isStored) void charge.giveBack();
   });
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { texts } from './apps/web/build/texts/plugin.ts';
+import LongestFirst from './scripts/test/longest-first.ts';
 
 export default defineConfig({
   plugins: [texts()],
@@ -10,6 +11,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './scripts/test/counts-reporter.ts'],
     // Tests start processes and wait for real time-outs; a slow machine must not fail them.
+    sequence: { sequencer: LongestFirst },
     testTimeout: 180_000,
     hookTimeout: 240_000,
     pool: 'forks',

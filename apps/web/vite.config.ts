@@ -6,6 +6,7 @@ import { texts } from './build/texts/plugin.ts';
 const SERVICE_WORKERS: Record<string, string> = {
   'service-worker': 'handover/service-worker.js',
   'offline-worker': 'offline.js',
+  'idle-worker': 'idle.js',
 };
 
 /** Functions of @noble/post-quantum that make key encapsulations which nothing here uses, and are not marked as free of effects. */
@@ -28,7 +29,12 @@ export default defineConfig({
     license: { fileName: 'licenses.txt' }, // of what is bundled, but for what only workers import
     rolldownOptions: {
       checks: { pluginTimings: false }, // a word about slow plugins is of no use to who builds it
-      input: ['index.html', 'src/service-worker/service-worker.ts', 'src/offline/offline-worker.ts'],
+      input: [
+        'index.html',
+        'src/service-worker/service-worker.ts',
+        'src/offline/offline-worker.ts',
+        'src/offline/idle-worker.ts',
+      ],
       output: {
         // What the first page loads is one file: on a slow link each further one costs more than what it holds.
         codeSplitting: { groups: [{ name: 'first-page', tags: ['$initial'], test: isOfPage }] },

@@ -52,7 +52,7 @@ async function measure(way: string, script: string, sizeMiB: number) {
   const { page } = browser;
   await page.prepare(script);
   await page.goto(link ?? url);
-  if (link) await page.until(`document.body.textContent.includes('file.bin')`);
+  if (link) await page.until(`document.body?.textContent.includes('file.bin')`);
   else await page.choose('[data-pick=files]', path);
   await sleep(1_000); // what has only just been drawn is put away
   const before = await memoryOf(browser);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeWeb } from './describe-web.ts';
 import { problemsOfLooks } from './looks.ts';
-import { PROMISE } from './sending.ts';
+import { PROMISE, sendFiles } from './sending.ts';
 
 describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
   /** A page that has been open until the browser knows what to show without the service. */
@@ -84,5 +84,19 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
       );
     });
     expect(sources).toEqual(['network', 'network', 'network']); // a script, a style sheet, the brand
+  });
+
+  test('what a page sends goes past it, too', async () => {
+    await using watched = await web.open();
+    const { page } = watched;
+    await visit(page, web.baseUrl);
+    await sendFiles(page, web.baseUrl, [{ name: 'a.bin', buffer: Buffer.alloc(1_000_000) }]);
+    const [worker] = page.workers();
+    const requests = await worker?.evaluate(() => {
+      const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+      return entries.map(({ name, workerStart }) => ({ path: new URL(name).pathname, workerStart }));
+    });
+    expect(requests).toContainEqual({ path: expect.stringMatching(/^\/api\/(upload|parts)/), workerStart: 0 });
+    expect(requests?.filter(({ workerStart }) => workerStart > 0)).toEqual([]);
   });
 });

@@ -68,8 +68,7 @@ describeWeb('the published release', { shapes: ['all'], settings: { REPORTS: 'on
 
     // Sending, with a generated password, and the link as a QR code; the list, exported and imported.
     await page.goto(url);
-    const service = await page.context().waitForEvent('serviceworker');
-    expect(service.url()).toBe(`${url}/offline.js`);
+    await page.context().waitForEvent('serviceworker', (worker) => worker.url() === `${url}/offline.js`);
     const own = await sendFiles(page, url, [file('a.txt')], {
       password: 'correct horse battery',
       downloads: '2 downloads',

@@ -7,7 +7,7 @@ const factory = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes;
 const policy = factory?.createPolicy('mayfly', {
   createScriptURL(url) {
     const { origin, pathname } = new URL(url, location.origin);
-    if (origin === location.origin && /^\/((assets|handover|src)\/|offline\.js$)/.test(pathname)) return url;
+    if (origin === location.origin && /^\/((assets|handover|src)\/|(offline|idle)\.js$)/.test(pathname)) return url;
     throw new TypeError('not a script of this app');
   },
 });

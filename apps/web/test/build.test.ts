@@ -32,7 +32,7 @@ test('the first page loads less than 60 kB of scripts, its worker included', () 
   expect(bytes).toBeLessThan(60_000);
 });
 
-test.each(['offline.js', 'handover/service-worker.js'])(
+test.each(['offline.js', 'idle.js', 'handover/service-worker.js'])(
   '%s starts by itself: it imports nothing of the page',
   (path) => {
     expect(read(path).toString()).not.toMatch(/\bimport\s*["'{*\w(]|\bfrom\s*["']/);

@@ -34,7 +34,7 @@ const DOCUMENT = {
   'sec-fetch-site': 'none',
   'upgrade-insecure-requests': '1',
 };
-const SERVICE_WORKERS = /^\/(?:handover\/|offline\.js$)/;
+const SERVICE_WORKERS = /^\/(?:handover\/|(?:offline|idle)\.js$)/;
 
 /** What a browser says of why it asks for a path. */
 export function purposeOf(path: string, isPage: boolean): Record<string, string> {

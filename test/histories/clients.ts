@@ -32,6 +32,15 @@ export class Clients {
     await Promise.all(this.#clients.map(turns));
   }
 
+  /** A download of each of some new uploads: while nothing fails, no answer is missing. */
+  async workUndisturbed(uploads: number) {
+    const [client] = this.#clients;
+    for (let made = 0; client && made < uploads; made += 1) {
+      const item = await createUpload(client);
+      if (item) await download(client, item);
+    }
+  }
+
   async #operate(client: Client) {
     const { random } = client;
     const recent = this.#items.slice(-RECENT);

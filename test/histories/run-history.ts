@@ -43,6 +43,8 @@ const SETTINGS = {
 };
 /** What succeeds at the least, however busy the machine is. */
 const FEW = 60;
+/** Enough for each fault of a test's own, although some are used up by then. */
+const SABOTAGED = 12;
 const WELL_WITHIN_MS = 60_000;
 
 /** Faults that cannot be made here, and why. */
@@ -100,6 +102,7 @@ export async function runHistory({ shape, seed, operations, minutes = 0, sabotag
   for (const process of running.processes) await untilReady(process);
   const isWell = async (url: string) => (await fetch(`${url}/api/health`)).status === 200;
   await untilTrue(async () => (await Promise.all(running.baseUrls.map(isWell))).every(Boolean), WELL_WITHIN_MS);
+  if (sabotage) await clients.workUndisturbed(SABOTAGED);
   await sleep(1_000); // what was on its way when its client left
   await letTimePass(site);
   await untilTrue(async () => (await leftOver(site)).length === 0, WELL_WITHIN_MS).catch(() => {}); // the check says what

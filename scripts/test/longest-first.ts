@@ -5,6 +5,7 @@ const LONG = [
   'test/histories/histories',
   'test/end-to-end/cli-get',
   'bench/test/bench',
+  'test/end-to-end/reports',
   'test/web/continuing',
   'test/web/reports',
   'apps/conformance/test/server',

@@ -53,7 +53,7 @@ const PROXIES: Proxy[] = [
       const path = join(folder, 'nginx.conf');
       writeFileSync(
         path,
-        `daemon off; pid ${folder}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''}
+        `daemon off; master_process off; pid ${folder}/pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''}
         events {}
         http { access_log ${join(folder, 'access.log')}; ${temporary.join(' ')}\n${server} }`,
       );

@@ -11,6 +11,7 @@ const LONG = [
   'apps/conformance/test/server',
   'test/end-to-end/crashes-parts',
   'test/web/parts',
+  'test/end-to-end/clock-ahead',
   'test/end-to-end/crashes',
   'test/end-to-end/unfair-clients',
   'test/web/file-requests',

@@ -1,25 +1,10 @@
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { ownFolder } from './own-folder.ts';
 import { onFreePort } from './ports.ts';
+import { clusterIn, createCluster, diskMib, ENVIRONMENT, NAME, whenReleased } from './postgres-cluster.ts';
 import { choosePlace, type Place } from './postgres-place.ts';
-import { CannotStart } from './problem.ts';
 import { startServer } from './server-process.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -42,12 +27,7 @@ export type PostgresOptions = {
   say?: (line: string) => void;
 };
 
-/** One folder for each major version: another version cannot read it and must not try. */
-const CLUSTER = '18';
-const NAME = 'mayfly';
 const THROW_AWAY = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
-// The environment of the caller may hold PGDATA, PGOPTIONS, locales and more that PostgreSQL would listen to.
-const ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /**
  * Starts a PostgreSQL 18 of this project's own on 127.0.0.1, with an empty database at first. Throws CannotStart when
@@ -62,7 +42,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
   const owned = await ownFolder(place.folder, 'PostgreSQL');
   undo.defer(() => owned.release());
 
-  const password = await createCluster(place, options);
+  const password = await createCluster(place, options.dataDir === undefined);
   const { server, port } = await onFreePort(
     async (port) => ({ port, server: await run(place, port, options) }),
     options.port,
@@ -92,47 +72,8 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** Makes the cluster at the first start. Returns its password. */
-async function createCluster({ bin, folder, account }: Place, { dataDir }: PostgresOptions): Promise<string> {
-  const cluster = join(folder, CLUSTER);
-  const passwordFile = join(folder, 'password');
-  if (existsSync(cluster)) return readFileSync(passwordFile, 'utf8').trim();
-
-  const password = randomBytes(24).toString('hex');
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  // Under another name until it is whole: an interrupted start leaves nothing that looks like a cluster.
-  const draft = `${cluster}.new`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { mode: 0o700 });
-  if (account) for (const path of [passwordFile, draft]) chownSync(path, account.uid, account.gid);
-  // The locale is PostgreSQL's own C.UTF-8, the same on every system.
-  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-  const access = [`--username=${NAME}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-  const kind = dataDir === undefined ? '--no-sync' : `--wal-segsize=${logPieceMib(folder)}`;
-  const args = [...locale, ...access, `--pgdata=${draft}`, kind];
-  try {
-    await promisify(execFile)(join(bin, 'initdb'), args, { cwd: '/', env: ENVIRONMENT, ...account });
-    await createDatabase(join(bin, 'postgres'), [draft, ...(dataDir === undefined ? ['-F'] : [])], account);
-  } catch (cause) {
-    const { stderr, message } = cause as Error & { stderr?: string };
-    throw new CannotStart(`PostgreSQL could not create its data in ${folder}: ${(stderr || message).trim()}`, {
-      cause,
-    });
-  }
-  renameSync(draft, cluster);
-  return password;
-}
-
-/** Without a server, once: later starts need not look whether it is there. */
-async function createDatabase(program: string, place: string[], account: Place['account']) {
-  const args = ['--single', '-c', 'exit_on_error=on', '-D', ...place, 'postgres'];
-  const running = promisify(execFile)(program, args, { cwd: '/', env: ENVIRONMENT, ...account });
-  running.child.stdin?.end(`create database ${NAME}\n`);
-  await running;
-}
-
 async function run(place: Place, port: number, { dataDir, maxConnections = 100, onLog }: PostgresOptions) {
-  const cluster = join(place.folder, CLUSTER);
+  const cluster = clusterIn(place.folder);
   const settings = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=', // no socket files to be left behind
@@ -141,36 +82,18 @@ async function run(place: Place, port: number, { dataDir, maxConnections = 100, 
     'timezone=UTC',
     ...(dataDir === undefined ? THROW_AWAY : logSizes(place.folder)),
   ];
-  // The folder is ours and no server of it runs, so the file is stale. Its number may belong to another process by
-  // now, and PostgreSQL would then refuse to start.
-  rmSync(join(cluster, 'postmaster.pid'), { force: true });
   const args = ['-D', cluster, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
-  for (const giveUp = Date.now() + 10_000; ; await sleep(250)) {
-    try {
-      return await startServer({
-        name: 'PostgreSQL',
-        command: join(place.bin, 'postgres'),
-        args,
-        env: ENVIRONMENT,
-        account: place.account,
-        onLog,
-      });
-    } catch (error) {
-      // The children of a server that was killed need a moment to notice.
-      if (Date.now() > giveUp || !String(error).includes('pre-existing shared memory block')) throw error;
-    }
-  }
+  return whenReleased(cluster, () =>
+    startServer({
+      name: 'PostgreSQL',
+      command: join(place.bin, 'postgres'),
+      args,
+      env: ENVIRONMENT,
+      account: place.account,
+      onLog,
+    }),
+  );
 }
-
-const MIB = 2 ** 20;
-
-const diskMib = (folder: string) => {
-  const { bsize, blocks } = statfsSync(folder);
-  return (bsize * blocks) / MIB;
-};
-
-/** The log grows by whole pieces, of 16 MiB by default, and PostgreSQL dies where there is no room for the next one. */
-const logPieceMib = (folder: string) => (diskMib(folder) < 8_192 ? 4 : 16);
 
 /** The write-ahead log takes a small share of a small disk: by default it may grow to a gigabyte. */
 function logSizes(folder: string): string[] {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,15 +10,19 @@ import { freshDatabase, freshFolder, query, testDatabaseUrl } from '@mayfly/test
 import { expect, test } from 'vitest';
 
 /** Another process that starts PostgreSQL on the folder, tells the server's number, and stays. */
-async function startElsewhere(dataDir: string) {
+function startIn(dataDir: string) {
   const source = `
     const { startPostgres } = await import(${JSON.stringify(import.meta.resolve('../src/postgres.ts'))});
     const { pid } = await startPostgres({ dataDir: ${JSON.stringify(dataDir)} });
     process.send(pid);
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+  return spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+}
+
+async function startElsewhere(dataDir: string) {
+  const child = startIn(dataDir);
   const [pid] = await once(child, 'message');
   const server = identify(pid);
   if (!server) throw new Error('PostgreSQL does not run');
@@ -103,6 +107,44 @@ test('an interrupted first start is no obstacle', async () => {
   writeFileSync(join(folder.path, '18.new'), 'half a cluster');
   await using postgres = await startPostgres({ dataDir: folder.path });
   expect(await query(postgres.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+test.each([0, 300, 1_000])(
+  'a first start that is killed %i ms after it has begun is no obstacle to the next one',
+  async (ms) => {
+    await using folder = await freshFolder();
+    const child = startIn(folder.path);
+    while (!readdirSync(folder.path).some((name) => name.startsWith('18'))) await sleep(5);
+    await sleep(ms); // its initdb does not hear of its end
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await using postgres = await startPostgres({ dataDir: folder.path });
+    expect(await query(postgres.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  },
+);
+
+test('a cluster without its database gets it', async () => {
+  await using folder = await freshFolder();
+  {
+    await using first = await startPostgres({ dataDir: folder.path });
+    await query(first.url.replace(/mayfly$/, 'postgres'), 'DROP DATABASE mayfly');
+  }
+  rmSync(join(folder.path, '18', 'mayfly-has-database'), { force: true }); // as after a start by an earlier version
+  await using again = await startPostgres({ dataDir: folder.path });
+  expect(await query(again.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+test('a cluster of an earlier version keeps its database, also when its server was killed', async () => {
+  await using folder = await freshFolder();
+  {
+    await using first = await startPostgres({ dataDir: folder.path });
+    await query(first.url, 'CREATE TABLE kept ()');
+    process.kill(first.pid, 'SIGKILL');
+    await first.exited;
+  }
+  rmSync(join(folder.path, '18', 'mayfly-has-database'), { force: true });
+  await using again = await startPostgres({ dataDir: folder.path });
+  expect(await query(again.url, `SELECT to_regclass('kept')::text AS kept`)).toEqual([{ kept: 'kept' }]);
 });
 
 test('a port that is taken is a sentence with the reason from the log', async () => {

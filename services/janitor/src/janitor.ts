@@ -4,6 +4,7 @@ import type { Redis } from '@mayfly/shared/redis';
 import { type Job, Queue, Worker } from 'bullmq';
 import { openJobMetrics } from './job-metrics.ts';
 import { ownClock } from './own-clock.ts';
+import { planJobs } from './plan-jobs.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { SweepFailed, type SweepResult, sweep } from './sweep.ts';
 
@@ -21,6 +22,8 @@ const QUEUE = 'janitor';
 const PREFIX = '{mayfly}'; // a hash tag: all keys of the queue on one node of a Redis Cluster
 /** When a sweep last ended, whoever ran it: milliseconds since 1970. */
 const LAST_SWEEP = `${PREFIX}:${QUEUE}:last-sweep`;
+/** There while a janitor writes the schedule. */
+const PLANNING = `${PREFIX}:${QUEUE}:planning`;
 /** A job that is still running after this long is left to the next worker. */
 const CLOSE_MS = 20_000;
 const SCHEDULE_AGAIN_MS = 60_000;
@@ -32,7 +35,7 @@ const RETRIED = { ...KEPT, attempts: 3, backoff: { type: 'exponential', delay: 2
 
 /**
  * Sweeps and reconciles, each once per interval for all replicas together. Disposing waits for what is running. The schedule is
- * written again whenever Redis comes back, even empty; while it cannot be relied on, each janitor sweeps by its own clock.
+ * written again whenever Redis comes back, even empty, and looked at every minute; while it cannot be relied on, each janitor sweeps by its own clock.
  */
 export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }: JanitorDeps): AsyncDisposable {
   const jobMetrics = openJobMetrics();
@@ -85,16 +88,18 @@ export function startJanitor({ redis, sweepSec, reconcileSec, logger, ...deps }:
   queue.on('error', () => {});
   worker.on('error', () => {});
 
-  const schedule = async () => {
-    const every = (seconds: number) => ({ every: seconds * 1000 });
-    try {
-      await queue.upsertJobScheduler('sweep', every(sweepSec), { name: 'sweep', opts: RETRIED });
-      if (reconcileSec === 0) await queue.removeJobScheduler('reconcile');
-      else await queue.upsertJobScheduler('reconcile', every(reconcileSec), { name: 'reconcile', opts: KEPT });
-    } catch (err) {
-      logger.warn({ err }, 'the jobs were not scheduled; tried again');
-    }
-  };
+  const plan = planJobs({
+    queue,
+    redis,
+    lockKey: PLANNING,
+    plans: [
+      { name: 'sweep', everySec: sweepSec, opts: RETRIED },
+      { name: 'reconcile', everySec: reconcileSec, opts: KEPT },
+    ],
+    logger,
+  });
+  const schedule = () =>
+    plan().catch((err: unknown) => logger.warn({ err }, 'the jobs were not scheduled; tried again'));
   void schedule();
   redis.on('ready', schedule);
   const timer = setInterval(schedule, SCHEDULE_AGAIN_MS);

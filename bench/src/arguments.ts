@@ -24,7 +24,7 @@ export const USAGE = `Usage: npm run bench -- [KIND] [--quick] [--only NAME]... 
 
   KIND is one of:
   all, split   every scenario on one process (all), or on four
-  tails        how long small requests take that are sent at a fixed rate, 70 % of what all and split can answer, alone and beside 20 transfers of 1 GiB
+  tails        how long small requests take that are sent at a fixed rate, 70 % of what all and split can answer, alone, beside 20 transfers that fill 1 Gbit/s and beside 20 at full speed
   hops         what gateway and files cost beside nginx and a bare forwarder between the same two
   start        how long npm start takes, and the memory of all that it leaves running (Linux)
   beside       what one process of this code costs beside one of --other, in turns of --seconds (1), as often as --rounds (20)

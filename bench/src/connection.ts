@@ -9,6 +9,9 @@ export type Request = {
 
 export type Answer = { status: number; bodyBytes: number; text: string };
 
+/** Told of every piece of a body, of either direction; nothing more is moved until what it returns has resolved. */
+export type Pace = (bytes: number) => Promise<unknown> | undefined;
+
 /** Bodies up to here are kept as text; of larger ones the bytes are counted. */
 const KEPT_BYTES = 64 * 1024;
 
@@ -18,20 +21,22 @@ const KEPT_BYTES = 64 * 1024;
  */
 export class Connection {
   readonly #socket: Socket;
+  readonly #pace: Pace | undefined;
   #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
   #head = '';
   #answer: (Answer & { sizeBytes: number }) | undefined;
   #chunks: Buffer[] = [];
 
-  static async open(url: string): Promise<Connection> {
+  static async open(url: string, pace?: Pace): Promise<Connection> {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port || 80), noDelay: true });
     await once(socket, 'connect');
-    return new Connection(socket);
+    return new Connection(socket, pace);
   }
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, pace: Pace | undefined) {
     this.#socket = socket;
+    this.#pace = pace;
     socket.on('data', (chunk: Buffer) => this.#read(chunk)); // no encoding is set
     socket.on('error', (error) => this.#waiting?.reject(error));
     socket.on('close', () => this.#waiting?.reject(new Error('the connection was closed before the answer')));
@@ -57,6 +62,7 @@ export class Connection {
     for (let sent = 0; sent < sizeBytes; sent += chunk.length) {
       const part = sizeBytes - sent < chunk.length ? chunk.subarray(0, sizeBytes - sent) : chunk;
       if (!this.#socket.write(part)) await once(this.#socket, 'drain');
+      await this.#pace?.(part.length);
     }
   }
 
@@ -72,14 +78,19 @@ export class Connection {
     }
     const answer = this.#answer;
     answer.bodyBytes += rest.length;
+    const waiting = this.#pace?.(rest.length);
+    if (waiting) {
+      this.#socket.pause();
+      void waiting.then(() => this.#socket.resume());
+    }
     if (answer.sizeBytes <= KEPT_BYTES) this.#chunks.push(rest);
     if (answer.bodyBytes < answer.sizeBytes) return;
     answer.text = Buffer.concat(this.#chunks).toString();
     this.#chunks = [];
     this.#answer = undefined;
-    const waiting = this.#waiting;
+    const asking = this.#waiting;
     this.#waiting = undefined;
-    waiting?.resolve(answer);
+    asking?.resolve(answer);
   }
 }
 

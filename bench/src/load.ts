@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Answer, Connection, type Request } from './connection.ts';
 
 export type Load = {
@@ -46,23 +47,35 @@ export async function runLoad({ url, connections, seconds, maxRequests = Number.
 
 export type OpenLoad = Omit<Load, 'maxRequests'> & { perSec: number };
 
+/** With what the generator itself did wrong, which no service answers for: both at the 99th percentile. */
+export type MeasuredOpen = Measured & {
+  /** From when a request was due until this process saw that it was. */
+  lateP99Ms: number;
+  /** What a timer of this process waited beyond its time. */
+  delayP99Ms: number;
+};
+
 /**
  * So many requests a second whatever the service does, on the connections that are free. A time begins when its request was due:
  * one that has waited for a connection, or for this process, has waited for its answer. Throws as runLoad does.
  */
-export async function runOpenLoop({ url, connections, seconds, perSec, request }: OpenLoad): Promise<Measured> {
+export async function runOpenLoop({ url, connections, seconds, perSec, request }: OpenLoad): Promise<MeasuredOpen> {
   const free = await Promise.all(Array.from({ length: connections }, () => Connection.open(url)));
   const open = [...free];
   const timesMs: number[] = [];
+  const lateMs: number[] = [];
   const count = Math.max(Math.floor(perSec * seconds), 1);
   let [due, next, bytes] = [0, 0, 0];
   const finished = Promise.withResolvers<void>();
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
   const start = performance.now();
+  const sinceDue = (index: number) => performance.now() - start - (index * 1000) / perSec;
   const work = async (connection: Connection) => {
     while (next < due) {
       const index = next++;
       const answer = await connection.exchange(request(index));
-      timesMs.push(performance.now() - start - (index * 1000) / perSec);
+      timesMs.push(sinceDue(index));
       assertSuccess(answer);
       bytes += answer.bodyBytes;
     }
@@ -70,7 +83,8 @@ export async function runOpenLoop({ url, connections, seconds, perSec, request }
     free.push(connection);
   };
   const timer = setInterval(() => {
-    due = Math.min(Math.floor(((performance.now() - start) / 1000) * perSec) + 1, count);
+    const dueNow = Math.min(Math.floor(((performance.now() - start) / 1000) * perSec) + 1, count);
+    for (; due < dueNow; due += 1) lateMs.push(sinceDue(due));
     for (let waiting = due - next; waiting > 0 && free.length > 0; waiting -= 1) {
       work(free.pop() as Connection).catch(finished.reject); // there is one
     }
@@ -79,9 +93,11 @@ export async function runOpenLoop({ url, connections, seconds, perSec, request }
     await finished.promise;
   } finally {
     clearInterval(timer);
+    delay.disable();
     for (const connection of open) connection.close();
   }
-  return summary(timesMs, start, bytes);
+  const delayP99Ms = Math.max(delay.percentile(99) / 1e6 - 1, 0); // what it was asked to wait is in it
+  return { ...summary(timesMs, start, bytes), lateP99Ms: percentile(lateMs, 99), delayP99Ms };
 }
 
 function summary(timesMs: number[], start: number, bytes: number): Measured {

@@ -40,3 +40,21 @@ test('an answer that is no success ends it', async () => {
     .rejects.toThrow('the service answered 429')
     .finally(() => server.close());
 });
+
+test('a generator that stood still says how late it was', async () => {
+  const server = createServer((_, response) => response.writeHead(200, { 'content-length': 2 }).end('{}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server
+  const stand = () => {
+    for (const end = performance.now() + PAUSE_MS; performance.now() < end; );
+  };
+  setTimeout(stand, 300);
+  try {
+    const load = { url, connections: 8, seconds: 1, perSec: 100, request: (index: number) => get('/', index) };
+    const { lateP99Ms } = await runOpenLoop(load);
+    // Of the fifty that were due meanwhile the first one waited nearly as long; the one that is told of is the second of a hundred.
+    expect(lateP99Ms).toBeGreaterThan(PAUSE_MS * 0.9);
+  } finally {
+    server.close();
+  }
+});

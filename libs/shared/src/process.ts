@@ -19,6 +19,8 @@ const HEAP_GROWTH_PERCENT = 50;
  */
 export async function runProcess(main: (untilStopped: UntilStopped) => Promise<void>): Promise<never> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+  // What is young is collected by this thread alone: it would wait for others that have no processor. Decision process-memory.
+  setFlagsFromString('--no-parallel-scavenge');
   const stopped = Promise.withResolvers<string>();
   let isStarted = false;
   const stop = (reason: string) => {

@@ -5,6 +5,11 @@ import type { ByteRange } from '../blobs.ts';
 
 /** Reads of 1 MiB cost less than half the CPU of Node's default 64 KiB. */
 const LARGEST_READ_BYTES = 1024 * 1024;
+/**
+ * Payloads that are sent at once share the largest read, and each gets this at least: all that they have read is written in one turn of
+ * the event loop, for which every other request waits. Decision shared-read-memory.
+ */
+const LARGEST_BESIDE_OTHERS_BYTES = 256 * 1024;
 /** For everybody once the shared bytes are held. A thousand clients that stall hold 32 MB more. */
 const SMALLEST_READ_BYTES = 32 * 1024;
 /** What all payloads that are open in this process share. */
@@ -19,6 +24,8 @@ const SPARES_KEPT = 8;
 
 /** What has been read and not been taken by any client yet. */
 let heldBytes = 0;
+/** Payloads that are being sent. */
+let sending = 0;
 const spares: Buffer[] = [];
 
 /**
@@ -32,6 +39,7 @@ export class PayloadStream extends Readable {
   #leftBytes: number;
   /** This payload's part of what is held. */
   #heldBytes = 0;
+  #isSending = false;
   /** What has been read while the piece before it is being sent; null at the end, undefined when nothing has. */
   #ahead: Buffer | null | undefined;
 
@@ -47,6 +55,10 @@ export class PayloadStream extends Readable {
    * a new one for every read would keep the garbage collector busier than everything else in a large download.
    */
   override pipe<T extends NodeJS.WritableStream>(destination: T, { end = true } = {}): T {
+    if (!this.destroyed) {
+      this.#isSending = true;
+      sending += 1;
+    }
     this.#send(destination, end).catch((error: Error) => this.destroy(error));
     return destination;
   }
@@ -67,6 +79,7 @@ export class PayloadStream extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void) {
+    if (this.#isSending) sending -= 1;
     this.#hold(-this.#heldBytes);
     this.#ahead = undefined;
     this.#file.close().then(
@@ -107,7 +120,7 @@ export class PayloadStream extends Readable {
 
   /** The next bytes, in one of the given buffers when they fit, or null when there are none. */
   async #next(buffers: Buffer[] = []): Promise<Buffer | null> {
-    const wanted = Math.min(this.#leftBytes, readBytes(heldBytes));
+    const wanted = Math.min(this.#leftBytes, readBytes(heldBytes), shareOfTurn());
     if (wanted === 0) return null;
     const used = buffers.pop();
     const fits = used && used.length >= wanted && used.length <= 2 * wanted;
@@ -141,6 +154,9 @@ function taken(destination: NodeJS.WritableStream, chunk: Buffer): Promise<boole
     destination.write(chunk, (error) => resolve(!error));
   });
 }
+
+/** The most that a read takes while so many payloads are being sent. */
+const shareOfTurn = () => Math.max(Math.floor(LARGEST_READ_BYTES / Math.max(sending, 1)), LARGEST_BESIDE_OTHERS_BYTES);
 
 /** The size of the next read when so many bytes are held. */
 export function readBytes(held: number): number {

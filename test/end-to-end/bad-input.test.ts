@@ -13,7 +13,7 @@ function expectOnlyCleanErrors(answer: string) {
   }
 }
 
-describeEachShape('bad input', (service) => {
+describeEachShape('bad input', {}, (service) => {
   const send = (method: Parameters<typeof call>[0], path: string, options = {}) =>
     call(method, service.api.baseUrl + path, options);
   const expectError = (answer: Awaited<ReturnType<typeof call>>, status: number) => {

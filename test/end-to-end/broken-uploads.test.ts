@@ -14,7 +14,7 @@ async function beginUpload(baseUrl: string, declared: number, sent: Buffer): Pro
   return socket;
 }
 
-describeEachShape('broken uploads', (service) => {
+describeEachShape('broken uploads', {}, (service) => {
   const rows = () => query(service.running.databaseUrl, 'select id::text, state from files.uploads');
   const blobs = () => service.running.blobs.names();
   const nothingIsLeft = async () => (await rows()).length === 0 && (await blobs()).length === 0;

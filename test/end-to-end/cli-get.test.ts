@@ -18,7 +18,7 @@ const TIMES = Number(process.env.CLI_TEST_STOPS || 3);
 const SLOW = 4_000_000;
 const SIZE = 12_000_000;
 
-describeEachShape('mayfly get', (service) => {
+describeEachShape('mayfly get', {}, (service) => {
   const proxy = inSuite(() => openTamperingProxy(service.running.baseUrl));
   const env = () => ({ MAYFLY_SERVER: service.running.baseUrl });
   const { inFolder, cli, newFolder } = cliFolder(() => service.running.baseUrl);

@@ -6,7 +6,7 @@ import { describeEachShape } from '../support/each-shape.ts';
 
 const MINUTE = /^ {2}\d{4}-\d\d-\d\d \d\d:\d\d$/;
 
-describeEachShape('a sender at the command line', (service) => {
+describeEachShape('a sender at the command line', {}, (service) => {
   const { inFolder, cli, ...folder } = cliFolder(() => service.running.baseUrl);
   beforeAll(() => writeFile(inFolder('plan.txt'), 'the plan'));
   const ok = async (...args: string[]) => (await folder.ok(args)).out;

@@ -11,7 +11,7 @@ import { call } from '../support/api.ts';
 import { cliFolder } from '../support/cli-folder.ts';
 import { describeEachShape } from '../support/each-shape.ts';
 
-describeEachShape('file requests on the command line', (service) => {
+describeEachShape('file requests on the command line', {}, (service) => {
   const { inFolder, cli, ok } = cliFolder(() => service.running.baseUrl);
   type Asked = { id: string; dropLink: string; keepLink: string };
   const asked = async (...args: string[]): Promise<Asked> =>

@@ -8,7 +8,7 @@ const statuses = (answers: Answer[]) => {
   return counts;
 };
 
-describeEachShape('counting', (service) => {
+describeEachShape('counting', {}, (service) => {
   /** The same request many times at once, spread over the replicas. */
   const atOnce = (count: number, send: (api: (typeof service.replicas)[number]) => Promise<Answer>) => {
     const { replicas } = service;

@@ -28,6 +28,12 @@ const configOf = async ({ api }: ShapeUnderTest) => (await call('GET', `${api.ba
 
 describeEachShape(
   'a service that asks for a key',
+  {
+    CREATE_GUARD: 'key',
+    CREATE_KEYS: KEYS.map(hashOf).join(','),
+    UPLOAD_QUOTA_BYTES: String(QUOTA),
+    REQUEST_EXPIRE_OPTIONS_SEC: '1,3600',
+  },
   (service) => {
     test.each(creating)('%s is 401 without a key that is known', async (_, create) => {
       const wrong = [
@@ -151,16 +157,16 @@ describeEachShape(
       expect(KEYS.filter((key) => logs.includes(key) || logs.includes(hashOf(key)))).toEqual([]);
     });
   },
-  {
-    CREATE_GUARD: 'key',
-    CREATE_KEYS: KEYS.map(hashOf).join(','),
-    UPLOAD_QUOTA_BYTES: String(QUOTA),
-    REQUEST_EXPIRE_OPTIONS_SEC: '1,3600',
-  },
 );
 
 describeEachShape(
   'a service that goes by a header of its proxy',
+  {
+    CREATE_GUARD: 'header',
+    CREATE_HEADER: 'X-Client-Verify',
+    CREATE_HEADER_VALUES: 'SUCCESS, ALSO',
+    TRUST_PROXY: '127.0.0.0/8,::1',
+  },
   (service) => {
     const known = { 'X-Client-Verify': 'SUCCESS' };
 
@@ -188,26 +194,20 @@ describeEachShape(
       expect(await configOf(service)).toMatchObject({ createGuard: 'header' });
     });
   },
-  {
-    CREATE_GUARD: 'header',
-    CREATE_HEADER: 'X-Client-Verify',
-    CREATE_HEADER_VALUES: 'SUCCESS, ALSO',
-    TRUST_PROXY: '127.0.0.0/8,::1',
-  },
 );
 
 describeEachShape(
   'a service whose proxy is somewhere else',
+  { CREATE_GUARD: 'header', CREATE_HEADER: 'X-User', TRUST_PROXY: '10.1.2.3' },
   (service) => {
     test.each(creating)('%s: the header is not believed, whatever X-Forwarded-For says', async (_, create) => {
       const forged = { 'X-User': 'anna', 'X-Forwarded-For': '10.1.2.3' };
       expect((await create(service.api, forged)).status).toBe(401);
     });
   },
-  { CREATE_GUARD: 'header', CREATE_HEADER: 'X-User', TRUST_PROXY: '10.1.2.3' },
 );
 
-describeEachShape('a service that asks for none', (service) => {
+describeEachShape('a service that asks for none', {}, (service) => {
   test.each(creating)('%s takes no notice of a key', async (_, create) => {
     expect([200, 201]).toContain((await create(service.api, {})).status);
     expect([200, 201]).toContain((await create(service.api, bearer('mfk_whatever'))).status);

@@ -47,6 +47,14 @@ const who = (index: number) => bearer(KEYS[index] ?? '');
 
 describeEachShape(
   'what each key may upload in a day',
+  {
+    CREATE_GUARD: 'key',
+    CREATE_KEYS: [...KEYS.map(hashOf), `${hashOf(RICH)}:150000`, `${hashOf(FREE).toUpperCase()}:0`].join('\n'),
+    CREATE_QUOTA_BYTES: String(QUOTA),
+    UPLOAD_QUOTA_BYTES: '450000',
+    MAX_FILE_SIZE: '150000',
+    TRUST_PROXY: '1',
+  },
   (service) => {
     const inTurn = (index: number) => service.replicas[index % service.replicas.length] ?? service.api;
 
@@ -158,18 +166,16 @@ describeEachShape(
       expect((await new RequestsApi(service.api).info(String(asked.body.id))).status).toBe(200);
     });
   },
-  {
-    CREATE_GUARD: 'key',
-    CREATE_KEYS: [...KEYS.map(hashOf), `${hashOf(RICH)}:150000`, `${hashOf(FREE).toUpperCase()}:0`].join('\n'),
-    CREATE_QUOTA_BYTES: String(QUOTA),
-    UPLOAD_QUOTA_BYTES: '450000',
-    MAX_FILE_SIZE: '150000',
-    TRUST_PROXY: '1',
-  },
 );
 
 describeEachShape(
   'what each may upload in a day whom a proxy names',
+  {
+    CREATE_GUARD: 'header',
+    CREATE_HEADER: 'X-User',
+    CREATE_QUOTA_BYTES: String(QUOTA),
+    TRUST_PROXY: '127.0.0.0/8,::1',
+  },
   (service) => {
     test('counts over all addresses and replicas', async () => {
       const as = (name: string) => ({ 'X-User': name });
@@ -182,12 +188,6 @@ describeEachShape(
       expect((await send(service.api, 90_000, as('bela'))).status).toBe(200);
       await isUsed(service, 90_000, as('bela'));
     });
-  },
-  {
-    CREATE_GUARD: 'header',
-    CREATE_HEADER: 'X-User',
-    CREATE_QUOTA_BYTES: String(QUOTA),
-    TRUST_PROXY: '127.0.0.0/8,::1',
   },
 );
 

@@ -78,7 +78,7 @@ function attacks(ids: string[]): fc.Arbitrary<Attack> {
     .map(({ type, headers, ...attack }) => ({ ...attack, headers: { ...headers, 'content-type': type } }));
 }
 
-describeEachShape('fuzz', (service) => {
+describeEachShape('fuzz', {}, (service) => {
   test(`${REQUESTS} mutated requests: never a 5xx, always JSON, nothing spent, the service goes on`, async () => {
     const upload = await service.api.newUpload({ 'X-Max-Downloads': '1' });
     const note = await service.api.newNote({ maxViews: 1 });

@@ -39,6 +39,7 @@ function tally(statuses: number[]): Record<number, number> {
 
 describeEachShape(
   'guessing',
+  { TOKEN_FAILURES_MAX: String(MAX), TOKEN_FAILURES_ITEM_MAX: String(ITEM_MAX), TRUST_PROXY: '1' },
   (service) => {
     const replica = (index: number): Api => service.replicas[index % service.replicas.length] ?? service.api;
     const statusesOf = async (answers: ReturnType<typeof call>[]) =>
@@ -108,5 +109,4 @@ describeEachShape(
       expect((await download(service.api, other.id, token(), '198.51.100.1')).status).toBe(401);
     });
   },
-  { TOKEN_FAILURES_MAX: String(MAX), TOKEN_FAILURES_ITEM_MAX: String(ITEM_MAX), TRUST_PROXY: '1' },
 );

@@ -21,7 +21,7 @@ async function linkBase(service: ShapeUnderTest, headers: Record<string, string>
   return String(body.url).replace(`/d/${body.id}`, '');
 }
 
-describeEachShape('answers', (service) => {
+describeEachShape('answers', {}, (service) => {
   test('tell a browser that they are no page, no script and nobody’s frame, and are not to be kept', async () => {
     const upload = await service.api.newUpload();
     for (const answer of [
@@ -59,6 +59,7 @@ describeEachShape('answers', (service) => {
 
 describeEachShape(
   'a public address that is set',
+  { BASE_URL: 'https://share.example/files/', TRUST_PROXY: '1' },
   (service) => {
     test('is what links begin with, whatever the request says', async () => {
       for (const headers of [FORGED, FROM_PROXY, { Host: 'evil.example' }]) {
@@ -66,34 +67,26 @@ describeEachShape(
       }
     });
   },
-  { BASE_URL: 'https://share.example/files/', TRUST_PROXY: '1' },
 );
 
-describeEachShape(
-  'behind a proxy that is trusted',
-  (service) => {
-    test('a link is where the proxy was asked', async () => {
-      expect(await linkBase(service, FROM_PROXY)).toBe('https://files.example');
-    });
-  },
-  { TRUST_PROXY: '127.0.0.1/32' },
-);
+describeEachShape('behind a proxy that is trusted', { TRUST_PROXY: '127.0.0.1/32' }, (service) => {
+  test('a link is where the proxy was asked', async () => {
+    expect(await linkBase(service, FROM_PROXY)).toBe('https://files.example');
+  });
+});
 
-describeEachShape(
-  'beside a proxy that is trusted',
-  (service) => {
-    test('whoever comes another way is not believed', async () => {
-      const headers = { ...FROM_PROXY, 'X-Forwarded-For': '203.0.113.9', Host: 'localhost:1234' };
-      expect(await linkBase(service, headers)).toBe('http://localhost:1234');
-    });
-  },
-  { TRUST_PROXY: '10.0.0.0/8' },
-);
+describeEachShape('beside a proxy that is trusted', { TRUST_PROXY: '10.0.0.0/8' }, (service) => {
+  test('whoever comes another way is not believed', async () => {
+    const headers = { ...FROM_PROXY, 'X-Forwarded-For': '203.0.113.9', Host: 'localhost:1234' };
+    expect(await linkBase(service, headers)).toBe('http://localhost:1234');
+  });
+});
 
 const NOTE_MAX = 30_000;
 
 describeEachShape(
   'the quota of notes',
+  { NOTE_MAX_SIZE: String(NOTE_MAX), UPLOAD_QUOTA_BYTES: '2000000' },
   (service) => {
     test('the largest body that is taken is charged, whatever fills it', async () => {
       const content = Buffer.alloc(NOTE_MAX + 256).toString('base64');
@@ -118,5 +111,4 @@ describeEachShape(
       expect(statuses).toContain(429);
     });
   },
-  { NOTE_MAX_SIZE: String(NOTE_MAX), UPLOAD_QUOTA_BYTES: '2000000' },
 );

@@ -65,7 +65,7 @@ async function cutAfter(baseUrl: string, { id, authToken }: Item, name: string, 
   throw new Error('the connection ended early');
 }
 
-describeEachShape('downloads under a lease', (service) => {
+describeEachShape('downloads under a lease', {}, (service) => {
   const other = () => service.replicas.at(-1) ?? service.api;
   const countOf = async (id: string) => (await service.api.info(id)).body.downloadCount;
   const isStored = async (id: string) => (await service.running.blobs.names()).some((name) => name.includes(id));
@@ -290,19 +290,15 @@ describeEachShape('downloads under a lease', (service) => {
   });
 });
 
-describeEachShape(
-  'without leases',
-  (service) => {
-    test('their paths are none, config does not name them, and a download is as it was', async () => {
-      const item = await service.api.newUpload();
-      const answers = [lease, end, infoFor].map((ask) => ask(service.api, item, token()));
-      for (const answer of await Promise.all(answers)) {
-        expect([answer.status, answer.body]).toEqual([404, { error: 'Not Found' }]);
-      }
-      const config = await call('GET', `${service.api.baseUrl}/api/config`);
-      expect(config.body).not.toHaveProperty('downloadLeases');
-      expect((await service.api.download(item.id, item.authToken)).status).toBe(200);
-    });
-  },
-  { DOWNLOAD_LEASE_SEC: '0' },
-);
+describeEachShape('without leases', { DOWNLOAD_LEASE_SEC: '0' }, (service) => {
+  test('their paths are none, config does not name them, and a download is as it was', async () => {
+    const item = await service.api.newUpload();
+    const answers = [lease, end, infoFor].map((ask) => ask(service.api, item, token()));
+    for (const answer of await Promise.all(answers)) {
+      expect([answer.status, answer.body]).toEqual([404, { error: 'Not Found' }]);
+    }
+    const config = await call('GET', `${service.api.baseUrl}/api/config`);
+    expect(config.body).not.toHaveProperty('downloadLeases');
+    expect((await service.api.download(item.id, item.authToken)).status).toBe(200);
+  });
+});

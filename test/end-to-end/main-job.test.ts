@@ -10,7 +10,7 @@ import { describeEachShape } from '../support/each-shape.ts';
 
 const MIB = 1024 * 1024;
 
-describeEachShape('the main job', (service) => {
+describeEachShape('the main job', {}, (service) => {
   test('100 MiB, encrypted by the client, come back byte by byte, and memory stays flat', async () => {
     await roundTrip(service.api, 32 * MIB); // code and buffers are warm before memory is measured
     const before = service.running.processes.map((process) => peakMemoryBytes(process.child.pid));

@@ -20,6 +20,11 @@ const lifetimeSec = ({ body }: Answer) =>
 
 describeEachShape(
   'owners',
+  {
+    EXPIRE_OPTIONS_SEC: '60,3600,86400,172800',
+    NOTE_EXPIRE_OPTIONS_SEC: '60,3600,86400,172800',
+    MAX_LIFETIME_SEC: '100000',
+  },
   (service) => {
     const other = () => service.replicas.at(-1) ?? service.api;
     const upload = (changes = {}) => service.api.newUpload(changes);
@@ -276,49 +281,36 @@ describeEachShape(
       }
     });
   },
-  {
-    EXPIRE_OPTIONS_SEC: '60,3600,86400,172800',
-    NOTE_EXPIRE_OPTIONS_SEC: '60,3600,86400,172800',
-    MAX_LIFETIME_SEC: '100000',
-  },
 );
 
-describeEachShape(
-  'without control by owners',
-  (service) => {
-    test('its paths are none, and config does not name it', async () => {
-      const [upload, note] = [await service.api.newUpload(), await service.api.newNote()];
-      for (const answer of [
-        await status(service.api, 'upload', upload.id, upload.ownerToken),
-        await status(service.api, 'note', note.id, note.ownerToken),
-        await setTerms(service.api, 'upload', upload.id, upload.ownerToken, { expireSec: 60 }),
-        await setTerms(service.api, 'note', note.id, note.ownerToken, { expireSec: 60 }),
-      ]) {
-        expect([answer.status, answer.body]).toEqual([404, { error: 'Not Found' }]);
-      }
-      expect((await call('GET', `${service.api.baseUrl}/api/config`)).body).not.toHaveProperty('owner');
-    });
-  },
-  { OWNER_CONTROL: 'no' },
-);
+describeEachShape('without control by owners', { OWNER_CONTROL: 'no' }, (service) => {
+  test('its paths are none, and config does not name it', async () => {
+    const [upload, note] = [await service.api.newUpload(), await service.api.newNote()];
+    for (const answer of [
+      await status(service.api, 'upload', upload.id, upload.ownerToken),
+      await status(service.api, 'note', note.id, note.ownerToken),
+      await setTerms(service.api, 'upload', upload.id, upload.ownerToken, { expireSec: 60 }),
+      await setTerms(service.api, 'note', note.id, note.ownerToken, { expireSec: 60 }),
+    ]) {
+      expect([answer.status, answer.body]).toEqual([404, { error: 'Not Found' }]);
+    }
+    expect((await call('GET', `${service.api.baseUrl}/api/config`)).body).not.toHaveProperty('owner');
+  });
+});
 
-describeEachShape(
-  'without times of uses',
-  (service) => {
-    test('uses are counted, and nobody knows when they were', async () => {
-      const upload = await service.api.newUpload();
-      await service.api.download(upload.id, upload.authToken);
-      const note = await service.api.newNote({ maxViews: 2 });
-      await service.api.view(note.id, note.authToken);
-      const answers = [
-        await status(service.api, 'upload', upload.id, upload.ownerToken),
-        await status(service.api, 'note', note.id, note.ownerToken),
-      ];
-      expect(answers.map(({ body }) => [body.downloadCount ?? body.viewCount, body.usedAt])).toEqual([
-        [1, []],
-        [1, []],
-      ]);
-    });
-  },
-  { USE_TIMES: 'none' },
-);
+describeEachShape('without times of uses', { USE_TIMES: 'none' }, (service) => {
+  test('uses are counted, and nobody knows when they were', async () => {
+    const upload = await service.api.newUpload();
+    await service.api.download(upload.id, upload.authToken);
+    const note = await service.api.newNote({ maxViews: 2 });
+    await service.api.view(note.id, note.authToken);
+    const answers = [
+      await status(service.api, 'upload', upload.id, upload.ownerToken),
+      await status(service.api, 'note', note.id, note.ownerToken),
+    ];
+    expect(answers.map(({ body }) => [body.downloadCount ?? body.viewCount, body.usedAt])).toEqual([
+      [1, []],
+      [1, []],
+    ]);
+  });
+});

@@ -10,7 +10,7 @@ const UPLOADS = 20;
 /** A quarter of what is sent by default. Some 30 to 80 MiB are there, most of them buffers that wait for the collector. */
 const MOST_MIB = 100;
 
-describeEachShape('twenty uploads at once', (service) => {
+describeEachShape('twenty uploads at once', {}, (service) => {
   const chunk = Buffer.alloc(64 * 1024, 'x');
   const send = () => {
     const headers = {

@@ -13,6 +13,7 @@ const ofBytes = (bytes: number, name = 'X-Upload-Length') =>
 
 describeEachShape(
   'what a client may have of uploads in parts',
+  { UPLOAD_QUOTA_BYTES: '100MiB', UPLOAD_SESSIONS_MAX: '4' },
   (service) => {
     const api = () => new PartsApi(service.api);
     const anyOf = (index: number) => new PartsApi(service.replicas[index % service.replicas.length] ?? service.api);
@@ -94,42 +95,38 @@ describeEachShape(
       expect((await api().begin(headers)).status).toBe(429);
     });
   },
-  { UPLOAD_QUOTA_BYTES: '100MiB', UPLOAD_SESSIONS_MAX: '4' },
 );
 
-describeEachShape(
-  'the end of an upload in parts',
-  (service) => {
-    const api = () => new PartsApi(service.api);
+describeEachShape('the end of an upload in parts', { UPLOAD_SESSION_SEC: '3' }, (service) => {
+  const api = () => new PartsApi(service.api);
 
-    test('is hard: 410, and after the next sweep 404; nothing is left of it', async () => {
-      const before = (await service.running.blobs.names()).sort();
-      const upload = await api().begun(payloadOf(2));
-      await api().send(upload, 1);
-      const asked = {
-        part: async () => (await api().send(upload, 2)).status,
-        state: async () => (await api().state(upload.id, upload.ownerToken)).status,
-        complete: async () =>
-          (await api().complete(upload.id, upload.ownerToken, { length: upload.payload.length })).status,
-      };
-      expect([await asked.part(), await asked.state()]).toEqual([200, 200]);
-      const seen = new Set<number>();
-      await untilTrue(async () => {
-        const status = await asked.state();
-        seen.add(status);
-        if (status === 410) expect([410, 404]).toContain(await asked.complete());
-        return status === 404;
-      });
-      expect([...seen]).toEqual(expect.arrayContaining([200, 404]));
-      expect([await asked.part(), await asked.complete()]).toEqual([404, 404]);
-      await untilTrue(async () => (await service.running.blobs.names()).sort().join() === before.join());
+  test('is hard: 410, and after the next sweep 404; nothing is left of it', async () => {
+    const before = (await service.running.blobs.names()).sort();
+    const upload = await api().begun(payloadOf(2));
+    await api().send(upload, 1);
+    const asked = {
+      part: async () => (await api().send(upload, 2)).status,
+      state: async () => (await api().state(upload.id, upload.ownerToken)).status,
+      complete: async () =>
+        (await api().complete(upload.id, upload.ownerToken, { length: upload.payload.length })).status,
+    };
+    expect([await asked.part(), await asked.state()]).toEqual([200, 200]);
+    const seen = new Set<number>();
+    await untilTrue(async () => {
+      const status = await asked.state();
+      seen.add(status);
+      if (status === 410) expect([410, 404]).toContain(await asked.complete());
+      return status === 404;
     });
-  },
-  { UPLOAD_SESSION_SEC: '3' },
-);
+    expect([...seen]).toEqual(expect.arrayContaining([200, 404]));
+    expect([await asked.part(), await asked.complete()]).toEqual([404, 404]);
+    await untilTrue(async () => (await service.running.blobs.names()).sort().join() === before.join());
+  });
+});
 
 describeEachShape(
   'the ceiling of all uploads and those in parts',
+  { STORAGE_MAX_BYTES: '10MiB', UPLOAD_SESSIONS_MAX: '0' },
   (service) => {
     const NO_ROOM = [507, { error: 'Not enough storage space for this upload' }];
     const anyOf = (index: number) => new PartsApi(service.replicas[index % service.replicas.length] ?? service.api);
@@ -157,5 +154,4 @@ describeEachShape(
       expect((await anyOf(1).state(id, ownerToken)).body).toMatchObject({ state: 'open', stored: '1', bytes: PART });
     });
   },
-  { STORAGE_MAX_BYTES: '10MiB', UPLOAD_SESSIONS_MAX: '0' },
 );

@@ -8,7 +8,7 @@ import { type Begun, digestOf, PART, PartsApi, payloadOf } from '../support/part
 const NOT_FOUND = { error: 'Upload not found' };
 const NO_OWNER = { error: 'Invalid or missing owner token' };
 
-describeEachShape('uploads in parts', (service) => {
+describeEachShape('uploads in parts', {}, (service) => {
   const api = () => new PartsApi(service.api);
   /** Replicas take turns. */
   const anyOf = (index: number) => new PartsApi(service.replicas[index % service.replicas.length] ?? service.api);
@@ -352,26 +352,22 @@ describeEachShape('uploads in parts', (service) => {
   });
 });
 
-describeEachShape(
-  'uploads in parts that are switched off',
-  (service) => {
-    test.each([
-      ['POST', '/api/parts'],
-      ['GET', '/api/parts'],
-      ['POST', `/api/parts/${unknownId}/1`],
-      ['GET', `/api/parts/${unknownId}`],
-      ['DELETE', `/api/parts/${unknownId}`],
-      ['POST', `/api/parts/${unknownId}/complete`],
-      ['GET', `/api/arrival/${unknownId}`],
-    ] as const)('%s %s is no path', async (method, path) => {
-      const answer = await call(method, service.api.baseUrl + path);
-      expect([answer.status, answer.body, answer.headers.allow]).toEqual([404, { error: 'Not Found' }, undefined]);
-    });
+describeEachShape('uploads in parts that are switched off', { UPLOAD_SESSION_SEC: '0' }, (service) => {
+  test.each([
+    ['POST', '/api/parts'],
+    ['GET', '/api/parts'],
+    ['POST', `/api/parts/${unknownId}/1`],
+    ['GET', `/api/parts/${unknownId}`],
+    ['DELETE', `/api/parts/${unknownId}`],
+    ['POST', `/api/parts/${unknownId}/complete`],
+    ['GET', `/api/arrival/${unknownId}`],
+  ] as const)('%s %s is no path', async (method, path) => {
+    const answer = await call(method, service.api.baseUrl + path);
+    expect([answer.status, answer.body, answer.headers.allow]).toEqual([404, { error: 'Not Found' }, undefined]);
+  });
 
-    test('config does not name them', async () => {
-      const { body } = await call('GET', `${service.api.baseUrl}/api/config`);
-      expect(body).not.toHaveProperty('uploadParts');
-    });
-  },
-  { UPLOAD_SESSION_SEC: '0' },
-);
+  test('config does not name them', async () => {
+    const { body } = await call('GET', `${service.api.baseUrl}/api/config`);
+    expect(body).not.toHaveProperty('uploadParts');
+  });
+});

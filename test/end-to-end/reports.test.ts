@@ -22,6 +22,7 @@ const adminOf =
 
 describeEachShape(
   'reports',
+  { ...OPEN, LOG_LEVEL: 'trace', REPORTS: 'on', REPORT_PUBLIC_KEY: keys.publicKey },
   (service) => {
     const reports = () => new ReportsApi(service.api);
     const admin = (...args: string[]) => adminOf(service)(args);
@@ -347,34 +348,29 @@ describeEachShape(
       expect((await admin('block', 'no-id', '--reason', 'other')).code).toBe(1);
     });
   },
-  { ...OPEN, LOG_LEVEL: 'trace', REPORTS: 'on', REPORT_PUBLIC_KEY: keys.publicKey },
 );
 
-describeEachShape(
-  'reports of one client',
-  (service) => {
-    test('429 after as many as it may send in an hour, over all replicas; others are told nothing of it', async () => {
-      const answers = [];
-      for (let i = 0; i < 6; i += 1) {
-        answers.push(
-          await new ReportsApi(service.replicas[i % service.replicas.length] ?? service.api).report(randomUUID()),
-        );
-      }
-      expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202, 429, 429]);
-      expect(Number(answers[4]?.headers['retry-after'])).toBeGreaterThan(3_000);
-    });
+describeEachShape('reports of one client', { REPORTS: 'on', REPORTS_PER_CLIENT_MAX: '4' }, (service) => {
+  test('429 after as many as it may send in an hour, over all replicas; others are told nothing of it', async () => {
+    const answers = [];
+    for (let i = 0; i < 6; i += 1) {
+      answers.push(
+        await new ReportsApi(service.replicas[i % service.replicas.length] ?? service.api).report(randomUUID()),
+      );
+    }
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202, 429, 429]);
+    expect(Number(answers[4]?.headers['retry-after'])).toBeGreaterThan(3_000);
+  });
 
-    test('without a key nothing is disclosed: what is sealed all the same is not kept', async () => {
-      const { body } = await call('GET', `${service.api.baseUrl}/api/config`);
-      expect(body.reports).toEqual({});
-      const rows = await query(service.running.databaseUrl, 'select enc, sealed from desk.reports');
-      expect(rows.filter(({ enc, sealed }) => enc !== null || sealed !== null)).toEqual([]);
-    });
-  },
-  { REPORTS: 'on', REPORTS_PER_CLIENT_MAX: '4' },
-);
+  test('without a key nothing is disclosed: what is sealed all the same is not kept', async () => {
+    const { body } = await call('GET', `${service.api.baseUrl}/api/config`);
+    expect(body.reports).toEqual({});
+    const rows = await query(service.running.databaseUrl, 'select enc, sealed from desk.reports');
+    expect(rows.filter(({ enc, sealed }) => enc !== null || sealed !== null)).toEqual([]);
+  });
+});
 
-describeEachShape('a service that takes no reports', (service) => {
+describeEachShape('a service that takes no reports', {}, (service) => {
   test('their paths are none, config does not name them, and what is blocked is as if it had been deleted', async () => {
     const reports = new ReportsApi(service.api);
     const { body } = await call('GET', `${service.api.baseUrl}/api/config`);

@@ -14,6 +14,13 @@ const HOOK = {
 
 describeEachShape(
   'requests for files',
+  {
+    REQUEST_DROP_OPTIONS: '1,5,10,100',
+    REQUEST_EXPIRE_OPTIONS_SEC: '1,3600',
+    EXPIRE_OPTIONS_SEC: '2,3600',
+    WEBHOOK_HOSTS: 'hooks.example',
+    TOMBSTONE_TTL_SEC: '60',
+  },
   (service) => {
     const requests = () => new RequestsApi(service.api);
     const everywhere = () => service.replicas.map((api) => new RequestsApi(api));
@@ -328,33 +335,22 @@ describeEachShape(
       });
     });
   },
-  {
-    REQUEST_DROP_OPTIONS: '1,5,10,100',
-    REQUEST_EXPIRE_OPTIONS_SEC: '1,3600',
-    EXPIRE_OPTIONS_SEC: '2,3600',
-    WEBHOOK_HOSTS: 'hooks.example',
-    TOMBSTONE_TTL_SEC: '60',
-  },
 );
 
-describeEachShape(
-  'requests for files switched off',
-  (service) => {
-    test('their paths are none, and config does not name them', async () => {
-      const requests = new RequestsApi(service.api);
-      const id = unknownId;
-      const answers = [
-        await requests.create(requestBody()),
-        await requests.info(id),
-        await requests.drop(id, { id, ownerToken: token() }),
-        await requests.drops(id, token()),
-        await requests.remove(id, token()),
-      ];
-      for (const { status, body } of answers) expect([status, body]).toEqual([404, error('Not Found')]);
-      expect((await call('GET', `${new Api(service.running.baseUrl).baseUrl}/api/config`)).body).not.toHaveProperty(
-        'requests',
-      );
-    });
-  },
-  { REQUESTS: 'no' },
-);
+describeEachShape('requests for files switched off', { REQUESTS: 'no' }, (service) => {
+  test('their paths are none, and config does not name them', async () => {
+    const requests = new RequestsApi(service.api);
+    const id = unknownId;
+    const answers = [
+      await requests.create(requestBody()),
+      await requests.info(id),
+      await requests.drop(id, { id, ownerToken: token() }),
+      await requests.drops(id, token()),
+      await requests.remove(id, token()),
+    ];
+    for (const { status, body } of answers) expect([status, body]).toEqual([404, error('Not Found')]);
+    expect((await call('GET', `${new Api(service.running.baseUrl).baseUrl}/api/config`)).body).not.toHaveProperty(
+      'requests',
+    );
+  });
+});

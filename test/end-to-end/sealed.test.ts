@@ -53,6 +53,13 @@ async function attack(link: string, passwords: string[], answers: Answer[]): Pro
 
 describeEachShape(
   'sealed metadata',
+  {
+    CLEANUP_INTERVAL_SEC: '1',
+    EXPIRE_OPTIONS_SEC: '1,3600',
+    TOKEN_FAILURES_MAX: String(MAX),
+    TRUST_PROXY: '1',
+    LOG_LEVEL: 'trace',
+  },
   (service) => {
     const other = () => service.replicas.at(-1) ?? service.api;
     const client = () =>
@@ -291,24 +298,13 @@ describeEachShape(
       expect(await attack(sealed.link, passwords, [...answers, { text } as Answer])).toBe('password 777');
     }, 240_000);
   },
-  {
-    CLEANUP_INTERVAL_SEC: '1',
-    EXPIRE_OPTIONS_SEC: '1,3600',
-    TOKEN_FAILURES_MAX: String(MAX),
-    TRUST_PROXY: '1',
-    LOG_LEVEL: 'trace',
-  },
 );
 
-describeEachShape(
-  'sealed metadata, not offered',
-  (service) => {
-    test('config does not name it; what is sealed all the same can be unlocked', async () => {
-      expect((await call('GET', `${service.api.baseUrl}/api/config`)).body).not.toHaveProperty('sealedMetadata');
-      const { id, ownerToken, authToken } = await service.api.newUpload(PASSWORD_HEADERS);
-      await service.api.setMeta(id, ownerToken, { ...META, share: SHARE });
-      expect((await unlock(service.api, id, { authToken })).body).toEqual({ share: SHARE });
-    });
-  },
-  { SEALED_METADATA: 'no' },
-);
+describeEachShape('sealed metadata, not offered', { SEALED_METADATA: 'no' }, (service) => {
+  test('config does not name it; what is sealed all the same can be unlocked', async () => {
+    expect((await call('GET', `${service.api.baseUrl}/api/config`)).body).not.toHaveProperty('sealedMetadata');
+    const { id, ownerToken, authToken } = await service.api.newUpload(PASSWORD_HEADERS);
+    await service.api.setMeta(id, ownerToken, { ...META, share: SHARE });
+    expect((await unlock(service.api, id, { authToken })).body).toEqual({ share: SHARE });
+  });
+});

@@ -171,4 +171,4 @@ function tests(service: ShapeUnderTest) {
   });
 }
 
-describeEachShape('secrets', tests, { LOG_LEVEL: 'trace' });
+describeEachShape('secrets', { LOG_LEVEL: 'trace' }, tests);

@@ -66,6 +66,7 @@ const others: string[] = [];
 
 describeEachShape(
   'a service where people sign in',
+  settingsOf(ISSUER, { BASE_URL, CREATE_QUOTA_BYTES: '100000' }),
   (service) => {
     describe('POST /api/session', () => {
       test('signs in who comes back from the provider, on another replica, too; the token creates on every one', async () => {
@@ -246,11 +247,16 @@ describeEachShape(
       expect(secrets.filter((secret) => logs.includes(secret))).toEqual([]);
     });
   },
-  settingsOf(ISSUER, { BASE_URL, CREATE_QUOTA_BYTES: '100000' }),
 );
 
 describeEachShape(
   'a service for some of the accounts there, for a moment',
+  settingsOf(ISSUER, {
+    OIDC_SCOPE: 'openid groups',
+    OIDC_CLAIM: 'groups',
+    OIDC_CLAIM_VALUES: 'ops,staff',
+    OIDC_SESSION_SEC: '3',
+  }),
   (service) => {
     test('403 for who is in none of the groups; the others create, until their token has ended', async () => {
       const visit = newVisit();
@@ -265,16 +271,11 @@ describeEachShape(
       expect([late.status, late.body]).toEqual([401, REFUSED]);
     });
   },
-  settingsOf(ISSUER, {
-    OIDC_SCOPE: 'openid groups',
-    OIDC_CLAIM: 'groups',
-    OIDC_CLAIM_VALUES: 'ops,staff',
-    OIDC_SESSION_SEC: '3',
-  }),
 );
 
 describeEachShape(
   'a service for the addresses of one domain',
+  settingsOf(ISSUER, { OIDC_SCOPE: 'openid email', OIDC_CLAIM: 'email', OIDC_CLAIM_VALUES: '@example.org' }),
   (service) => {
     test('403 for an address that nobody has verified', async () => {
       const visit = newVisit();
@@ -283,51 +284,42 @@ describeEachShape(
       await signIn(service.api, 'anna');
     });
   },
-  settingsOf(ISSUER, { OIDC_SCOPE: 'openid email', OIDC_CLAIM: 'email', OIDC_CLAIM_VALUES: '@example.org' }),
 );
 
 const latePort = await unusedPort();
-describeEachShape(
-  'a service whose provider is not there',
-  (service) => {
-    test('starts and answers all else; creating is 401, signing in 503, until the provider is there', async () => {
-      const { baseUrl } = service.api;
-      expect((await call('GET', `${baseUrl}/api/health`)).status).toBe(200);
-      expect((await call('GET', `${baseUrl}/api/config`)).body).toMatchObject({ createGuard: 'oidc' });
-      expect((await createNote(service.api)).body).toEqual(REFUSED);
-      const away = await askAddress(service.api, newVisit());
-      expect([away.status, away.body, away.headers['retry-after']]).toEqual([503, UNAVAILABLE, '5']);
-      const session = await askSession(service.api, '?code=a&state=b', newVisit());
-      expect([session.status, session.body]).toEqual([503, UNAVAILABLE]);
-      await using _ = await startIdentityProvider(latePort);
-      expect((await askAddress(service.api, newVisit())).status).toBe(200);
-    });
-  },
-  settingsOf(`http://127.0.0.1:${latePort}`),
-);
+describeEachShape('a service whose provider is not there', settingsOf(`http://127.0.0.1:${latePort}`), (service) => {
+  test('starts and answers all else; creating is 401, signing in 503, until the provider is there', async () => {
+    const { baseUrl } = service.api;
+    expect((await call('GET', `${baseUrl}/api/health`)).status).toBe(200);
+    expect((await call('GET', `${baseUrl}/api/config`)).body).toMatchObject({ createGuard: 'oidc' });
+    expect((await createNote(service.api)).body).toEqual(REFUSED);
+    const away = await askAddress(service.api, newVisit());
+    expect([away.status, away.body, away.headers['retry-after']]).toEqual([503, UNAVAILABLE, '5']);
+    const session = await askSession(service.api, '?code=a&state=b', newVisit());
+    expect([session.status, session.body]).toEqual([503, UNAVAILABLE]);
+    await using _ = await startIdentityProvider(latePort);
+    expect((await askAddress(service.api, newVisit())).status).toBe(200);
+  });
+});
 
 const silentPort = await unusedPort();
-describeEachShape(
-  'a service whose provider says nothing',
-  (service) => {
-    const silent = createServer(() => {});
-    beforeAll(() => new Promise<void>((resolve) => silent.listen(silentPort, '127.0.0.1', resolve)));
-    afterAll(() => void silent.close());
+describeEachShape('a service whose provider says nothing', settingsOf(`http://127.0.0.1:${silentPort}`), (service) => {
+  const silent = createServer(() => {});
+  beforeAll(() => new Promise<void>((resolve) => silent.listen(silentPort, '127.0.0.1', resolve)));
+  afterAll(() => void silent.close());
 
-    test('is 503 after five seconds, and answers others at once', async () => {
-      const from = performance.now();
-      const asking = Promise.all(Array.from({ length: 20 }, () => askAddress(service.api, newVisit())));
-      expect((await call('GET', `${service.api.baseUrl}/api/config`)).status).toBe(200);
-      expect((await createNote(service.api)).status).toBe(401);
-      expect(performance.now() - from).toBeLessThan(3_000);
-      for (const { status, body } of await asking) expect([status, body]).toEqual([503, UNAVAILABLE]);
-      expect(performance.now() - from).toBeLessThan(9_000);
-    });
-  },
-  settingsOf(`http://127.0.0.1:${silentPort}`),
-);
+  test('is 503 after five seconds, and answers others at once', async () => {
+    const from = performance.now();
+    const asking = Promise.all(Array.from({ length: 20 }, () => askAddress(service.api, newVisit())));
+    expect((await call('GET', `${service.api.baseUrl}/api/config`)).status).toBe(200);
+    expect((await createNote(service.api)).status).toBe(401);
+    expect(performance.now() - from).toBeLessThan(3_000);
+    for (const { status, body } of await asking) expect([status, body]).toEqual([503, UNAVAILABLE]);
+    expect(performance.now() - from).toBeLessThan(9_000);
+  });
+});
 
-describeEachShape('a service where nobody signs in', (service) => {
+describeEachShape('a service where nobody signs in', {}, (service) => {
   test('has no such endpoints', async () => {
     for (const path of ['session', 'session/address']) {
       const { status, body } = await call('POST', `${service.api.baseUrl}/api/${path}`, { json: {} });

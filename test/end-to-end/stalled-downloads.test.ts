@@ -14,6 +14,10 @@ const MOST_BYTES = 40 * 1024 * 1024 + STALLED * 150 * 1024;
 
 describeEachShape(
   'downloads that nobody reads',
+  {
+    DOWNLOAD_OPTIONS: '1,1000',
+    REQUESTS_PER_CLIENT_MAX: '0',
+  },
   (service) => {
     test.skipIf(process.platform !== 'linux')(
       'hold 150 KiB each, and what the fast ones share',
@@ -40,9 +44,5 @@ describeEachShape(
         expect((await service.api.info(upload.id)).body.downloadCount).toBe(STALLED + 1);
       },
     );
-  },
-  {
-    DOWNLOAD_OPTIONS: '1,1000',
-    REQUESTS_PER_CLIENT_MAX: '0',
   },
 );

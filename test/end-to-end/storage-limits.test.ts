@@ -17,6 +17,7 @@ const MIB = 1024 * 1024;
 
 describeEachShape(
   'ceilings of what is stored',
+  { STORAGE_MAX_BYTES: '1MiB', NOTES_MAX_BYTES: '100KiB', REQUESTS_STORAGE_MAX_BYTES: '100KiB' },
   (service) => {
     const heldBytes = async (statement: string) =>
       Number((await query(service.running.databaseUrl, statement))[0]?.bytes);
@@ -108,7 +109,6 @@ describeEachShape(
       expect((await requests.create(asked)).status).toBe(507);
     });
   },
-  { STORAGE_MAX_BYTES: '1MiB', NOTES_MAX_BYTES: '100KiB', REQUESTS_STORAGE_MAX_BYTES: '100KiB' },
 );
 
 describe.skipIf(noSmallDisk !== undefined)(`a small disk (${noSmallDisk ?? 'root, Linux'})`, () => {

@@ -14,7 +14,7 @@ const BAD_OWNER = { error: 'Invalid or missing owner token' };
 const expectAnswer = (answer: Answer, status: number, body: unknown) =>
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body });
 
-describeEachShape('uploads', (service) => {
+describeEachShape('uploads', {}, (service) => {
   const { upload, expired, usedUp } = states();
 
   /** An upload in each of its states, made when asked for. */

@@ -59,6 +59,7 @@ function newClient(service: Pick<ShapeUnderTest, 'running'>) {
 
 describeEachShape(
   'work for requests',
+  { ...SETTINGS, TOKEN_FAILURES_MAX: '2', UPLOAD_QUOTA_BYTES: '100000', MAX_FILE_SIZE: '150000' },
   (service) => {
     describe('GET /api/work', () => {
       test('200: a challenge, also for a client over its limit, and not counted', async () => {
@@ -204,7 +205,6 @@ describeEachShape(
       expect(logs).not.toContain(solution.split('.')[4]);
     });
   },
-  { ...SETTINGS, TOKEN_FAILURES_MAX: '2', UPLOAD_QUOTA_BYTES: '100000', MAX_FILE_SIZE: '150000' },
 );
 
 const changed = ({ challenge, ...rest }: Offer, place: number, text: string): Offer => ({
@@ -218,45 +218,37 @@ const easier = (offer: Offer) => ({ ...changed(offer, 3, '1'), tries: 1 });
 const forged = (offer: Offer) => changed(offer, 5, token());
 const later = (offer: Offer) => changed(offer, 0, String(Number(offer.challenge.split('.')[0]) + 1));
 
-describeEachShape(
-  'work for one request',
-  (service) => {
-    test('of the same solution twenty times at once, over all replicas, one has its place', async () => {
-      for (let round = 0; round < 3; round += 1) {
-        const client = newClient(service);
-        await client.useUp();
-        const answers = await client.atOnce(20, solve(await client.offer()));
-        expect([count(answers, 200), count(answers, 429)]).toEqual([1, 19]);
-      }
-    });
-  },
-  { ...SETTINGS, WORK_EXTRA: '1' },
-);
+describeEachShape('work for one request', { ...SETTINGS, WORK_EXTRA: '1' }, (service) => {
+  test('of the same solution twenty times at once, over all replicas, one has its place', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const client = newClient(service);
+      await client.useUp();
+      const answers = await client.atOnce(20, solve(await client.offer()));
+      expect([count(answers, 200), count(answers, 429)]).toEqual([1, 19]);
+    }
+  });
+});
 
-describeEachShape(
-  'no work',
-  (service) => {
-    test('there is no such path, config does not name it, and what is sent changes nothing', async () => {
-      const unknown = await call('GET', `${service.api.baseUrl}/api/nothing`);
-      const work = await call('GET', `${service.api.baseUrl}/api/work`);
-      expect([work.status, work.text]).toEqual([404, unknown.text]);
-      const { 'x-request-id': _one, date: _its, ...headers } = unknown.headers;
-      expect(work.headers).toMatchObject({ ...headers, ratelimit: expect.stringMatching(/r=1;/) });
-      expect((await call('POST', `${service.api.baseUrl}/api/work`)).status).toBe(404);
-      const client = new Api(service.api.baseUrl);
-      const refused = await call('GET', `${client.baseUrl}/api/work`, { headers: { 'X-Work': 'anything' } });
-      expect([refused.status, refused.body]).toEqual([429, TOO_MANY]);
-    });
+describeEachShape('no work', { RATE_LIMIT_MAX: '3', RATE_LIMIT_WINDOW_SEC: '5', TRUST_PROXY: '1' }, (service) => {
+  test('there is no such path, config does not name it, and what is sent changes nothing', async () => {
+    const unknown = await call('GET', `${service.api.baseUrl}/api/nothing`);
+    const work = await call('GET', `${service.api.baseUrl}/api/work`);
+    expect([work.status, work.text]).toEqual([404, unknown.text]);
+    const { 'x-request-id': _one, date: _its, ...headers } = unknown.headers;
+    expect(work.headers).toMatchObject({ ...headers, ratelimit: expect.stringMatching(/r=1;/) });
+    expect((await call('POST', `${service.api.baseUrl}/api/work`)).status).toBe(404);
+    const client = new Api(service.api.baseUrl);
+    const refused = await call('GET', `${client.baseUrl}/api/work`, { headers: { 'X-Work': 'anything' } });
+    expect([refused.status, refused.body]).toEqual([429, TOO_MANY]);
+  });
 
-    test('config', async () => {
-      const answer = await call('GET', `${service.api.baseUrl}/api/config`, {
-        headers: { 'X-Forwarded-For': '203.0.113.7' },
-      });
-      expect(answer.text).not.toContain('work');
+  test('config', async () => {
+    const answer = await call('GET', `${service.api.baseUrl}/api/config`, {
+      headers: { 'X-Forwarded-For': '203.0.113.7' },
     });
-  },
-  { RATE_LIMIT_MAX: '3', RATE_LIMIT_WINDOW_SEC: '5', TRUST_PROXY: '1' },
-);
+    expect(answer.text).not.toContain('work');
+  });
+});
 
 describe.each(SHAPES)('work without Redis (%s)', (shape) => {
   const redis = inSuite(() => replaceableRedis());

@@ -16,8 +16,8 @@ export type ShapeUnderTest = {
 /** Runs the tests of a suite on every shape, each with stores of its own. */
 export function describeEachShape(
   name: string,
+  settings: Record<string, string>,
   tests: (service: ShapeUnderTest) => void,
-  settings: Record<string, string> = {},
 ) {
   describe.each(SHAPES)(`${name} (%s)`, (shape) => {
     const started = inSuite(() => startShape(shape, settings));

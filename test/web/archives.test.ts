@@ -19,8 +19,8 @@ function send(baseUrl: string, maxDownloads = 3) {
 }
 
 /** The dialog cannot be clicked from here. What it would give is a handle like this one, of a real folder. */
-const openReceiver = (web: Web) =>
-  web.open({}, (context) =>
+const openReceiver = (web: Web, link: string) =>
+  web.visit(link, {}, (context) =>
     context.addInitScript(() =>
       Reflect.set(globalThis, 'showDirectoryPicker', async () => {
         const storage = await navigator.storage.getDirectory();
@@ -32,31 +32,26 @@ const openReceiver = (web: Web) =>
 describeWeb('archives in a browser', { shapes: ['all'] }, (web) => {
   test('the entries are listed before anything is spent, folder by folder', async () => {
     const { link } = await send(web.baseUrl);
-    await using watched = await openReceiver(web);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await openReceiver(web, link);
     const entries = page.locator('[data-entries]');
     await entries.getByText('beach.jpg').waitFor();
     await entries.getByText('trip/').waitFor();
     await entries.getByText('2 files, 500 kB').waitFor();
     expect(await problemsOfLooks(page, 'archive-entries')).toEqual([]);
-    expect(watched.requests.filter((request) => request.includes('/api/download/'))).toEqual([]);
+    expect(page.sent.filter((request) => request.includes('/api/download/'))).toEqual([]);
   });
 
   test('a name that hides what it is, is shown with a mark in it', async () => {
     const client = new MayflyClient({ baseUrl: web.baseUrl, transport: nodeTransport() });
     const files = ['photo\u202egpj.exe', 'other'].map((name) => new File(['x'], name));
     const { link } = await client.uploadFiles(files, { expireSec: 3600, maxDownloads: 1 });
-    await using watched = await openReceiver(web);
-    await watched.page.goto(link);
-    await watched.page.getByText('photo□gpj.exe').waitFor();
+    await using page = await openReceiver(web, link);
+    await page.getByText('photo□gpj.exe').waitFor();
   });
 
   test('an archive is unpacked into a folder while it arrives', async () => {
     const { link } = await send(web.baseUrl);
-    await using watched = await openReceiver(web);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await openReceiver(web, link);
     await page.getByRole('button', { name: 'Unpack into a folder' }).click();
     await page.getByText('3 files are in the folder, verified.').waitFor();
     expect(await problemsOfLooks(page, 'archive-unpacked')).toEqual([]);
@@ -86,9 +81,7 @@ describeWeb(
         await using proxy = await openTamperingProxy(web.baseUrl);
         const { link } = await send(proxy.url);
         proxy.tampering = tampering;
-        await using watched = await openReceiver(web);
-        const { page } = watched;
-        await page.goto(link);
+        await using page = await openReceiver(web, link);
         await page.getByRole('button', { name: 'Unpack into a folder' }).click();
         await page.getByText('the others are not').waitFor();
         expect(await page.locator('[data-problem]').getAttribute('data-problem')).toBe(code);

@@ -25,9 +25,7 @@ describeWeb('a page and a program', { shapes: SHAPES }, (web) => {
   test('what one page sends, another page receives', async () => {
     const content = 'a canary in a file '.repeat(20_000);
     const link = await sendFiles(shared(), web.baseUrl, [text('canary.txt', content)]);
-    await using receiver = await web.open({}, noPicker);
-    const { page } = receiver;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, noPicker);
     await page.getByText('canary.txt').waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -26,13 +26,13 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? '', args: FLAGS });
 }
 
-export type Watched = AsyncDisposable & {
-  context: BrowserContext;
-  page: Page;
+export type Watched = Page & {
   /** What must never be: violations of the content security policy, and errors that nothing has caught. Disposing throws them. */
   faults: string[];
   /** Everything that left the browser, as text: addresses, headers, and bodies that are text. */
-  requests: string[];
+  sent: string[];
+  /** Ends the context as well. */
+  [Symbol.asyncDispose](): Promise<void>;
 };
 
 /** A page in a context of its own, whose every request and fault is recorded. */
@@ -55,11 +55,11 @@ export type Prepare = (context: BrowserContext) => Promise<unknown>;
 const SETTINGS = { acceptDownloads: true, locale: 'en-US' };
 
 async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched> {
-  const [faults, requests]: [string[], string[]] = [[], []];
+  const [faults, sent]: [string[], string[]] = [[], []];
   context.on('request', (request) => {
     const isText = request.headers()['content-type'] !== 'application/octet-stream';
     const body = (isText && request.postDataBuffer()?.toString('latin1')) || '';
-    requests.push(`${request.method()} ${request.url()}\n${JSON.stringify(request.headers())}\n${body}`);
+    sent.push(`${request.method()} ${request.url()}\n${JSON.stringify(request.headers())}\n${body}`);
   });
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
@@ -73,18 +73,15 @@ async function watch(context: BrowserContext, prepare: Prepare): Promise<Watched
   });
   context.setDefaultTimeout(PATIENCE_MS);
   await prepare(context);
-  const page = await context.newPage();
-  return {
-    context,
-    page,
+  return Object.assign(await context.newPage(), {
     faults,
-    requests,
+    sent,
     async [Symbol.asyncDispose]() {
       await context.unrouteAll({ behavior: 'ignoreErrors' }); // what is asked for in the last moment gets no answer
       await context.close();
       if (faults.length > 0) throw new Error(`the page has had faults:\n${faults.join('\n')}`);
     },
-  };
+  });
 }
 
 /** Without the dialog for a place to save to, which nobody can click here: downloads go into the browser's list. */

@@ -27,8 +27,7 @@ describeWeb('a page over its request limit', { shapes: ['all'], settings: SETTIN
 
   test('works for a place, says so, and finishes by itself: a file, a note, and what is opened', async () => {
     while ((await fetch(`${web.baseUrl}/api/config`)).status !== 429);
-    await using watched = await open();
-    const { page, requests } = watched;
+    await using page = await open();
     const content = randomBytes(300_000);
     const link = await sendFiles(page, web.baseUrl, [{ name: 'a.bin', buffer: content }]);
     expect(await hasSaid(page)).toBe(true);
@@ -43,17 +42,14 @@ describeWeb('a page over its request limit', { shapes: ['all'], settings: SETTIN
     await page.getByRole('button', { name: 'Download' }).click();
     const chunks = await (await saving).createReadStream().then((stream) => stream.toArray());
     expect(Buffer.concat(chunks as Buffer[]).equals(content)).toBe(true);
-    expect(requests.filter((text) => text.includes('"x-work"')).length).toBeGreaterThan(3);
+    expect(page.sent.filter((text) => text.includes('"x-work"')).length).toBeGreaterThan(3);
     expect((await fetch(`${web.baseUrl}/api/config`)).status).toBe(429); // nothing has become free
   });
 
   test('what it says can be read by everybody', async () => {
-    await using watched = await open();
-    const { page, context } = watched;
-    let goOn = () => {};
-    const isHeld = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    await using page = await open();
+    const context = page.context();
+    const { promise: isHeld, resolve: goOn } = Promise.withResolvers<void>();
     await context.route('**/api/work', async (route) => {
       await isHeld;
       await route.continue();

@@ -26,8 +26,8 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
     writeFileSync(join(folder.path, 'photos/one.jpg'), 'one');
     writeFileSync(join(folder.path, 'photos/more/two.jpg'), 'two');
     writeFileSync(join(folder.path, 'letter.txt'), 'dear');
-    await using watched = await web.open();
-    const { page, context } = watched;
+    await using page = await web.open();
+    const context = page.context();
     await page.goto(web.baseUrl);
     await page.getByRole('heading', { name: PROMISE }).waitFor();
     const box = await page.locator('[data-drop]').boundingBox();
@@ -91,9 +91,7 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
       sentence: /the names of these 1,000 files are too long for one upload/,
     },
   ])('$what: a sentence, before anything is encrypted', async ({ names, sizeBytes, sentence }) => {
-    await using watched = await web.open();
-    const { page, requests } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await chooseFiles(
       page,
       names.map((name) => ({ name, buffer: Buffer.alloc(sizeBytes) })),
@@ -101,19 +99,17 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
     await page.getByRole('alert').filter({ hasText: sentence }).waitFor();
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     await page.locator('[role=alert]:focus').filter({ hasText: sentence }).waitFor();
-    expect(requests.filter((request) => request.startsWith('POST'))).toEqual([]);
+    expect(page.sent.filter((request) => request.startsWith('POST'))).toEqual([]);
   });
 
   test('a note without a word is not sent: whoever presses the button is told, and taken to it', async () => {
-    await using watched = await web.open();
-    const { page, requests } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.getByText('Note', { exact: true }).click();
     await page.getByRole('button', { name: 'Encrypt and make a link' }).click();
     await page.getByRole('alert').filter({ hasText: 'There is nothing in the note yet' }).waitFor();
     await page.locator('textarea:focus').fill('now there is');
     await page.getByRole('alert').waitFor({ state: 'detached' });
-    expect(requests.filter((request) => request.startsWith('POST'))).toEqual([]);
+    expect(page.sent.filter((request) => request.startsWith('POST'))).toEqual([]);
   });
 
   test('a note that is too long is said before it is sent', async () => {
@@ -140,9 +136,7 @@ describeWeb('choosing what to send', { shapes: ['all'], settings: LIMITS }, (web
   });
 
   test('what another program shares with the installed app is ready to be sent', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.evaluate(async () => {
       dispatchEvent(new Event('appinstalled'));
       while (!(await navigator.serviceWorker.getRegistration('/handover/'))?.active)

@@ -21,22 +21,20 @@ describeWeb('a page and the command line', { shapes: SHAPES.slice(0, 1) }, (web)
   }
 
   test('the page sends, the command receives: files with a password, and a note', async () => {
-    await using watched = await web.open();
+    await using page = await web.open();
     const files = ['one', 'two'].map((name) => ({ name: `${name}.txt`, buffer: Buffer.from(`${name}, from a page`) }));
-    const link = await sendFiles(watched.page, web.baseUrl, files, { password: 'Grüße 1' });
+    const link = await sendFiles(page, web.baseUrl, files, { password: 'Grüße 1' });
     await mayfly(['get', link, '-o', 'from-page'], { MAYFLY_PASSWORD: 'Grüße 1' });
     expect((await readdir(join(folder().path, 'from-page'))).toSorted()).toEqual(['one.txt', 'two.txt']);
     expect(await readFile(join(folder().path, 'from-page/two.txt'), 'utf8')).toBe('two, from a page');
-    const note = await sendNote(watched.page, web.baseUrl, 'a note from a page', {});
+    const note = await sendNote(page, web.baseUrl, 'a note from a page', {});
     expect(await mayfly(['get', note])).toBe('a note from a page');
   });
 
   test('the command sends, the page receives: a file, and a note', async () => {
     await writeFile(join(folder().path, 'report.txt'), 'from the command line');
     const link = await mayfly(['send', 'report.txt']);
-    await using watched = await web.open({}, noPicker);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, noPicker);
     await page.getByText('report.txt').first().waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),

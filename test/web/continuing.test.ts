@@ -27,8 +27,8 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
       timeout: 240_000 + OFFLINE_MS,
     }, async () => {
       const link = await downloads.send();
-      await using watched = await web.open({}, prepare);
-      const { page, context, requests } = watched;
+      await using page = await web.open({}, prepare);
+      const context = page.context();
       await page.goto(link);
       const saved = await save(page, async () => {
         await downloads.begin(page);
@@ -43,20 +43,18 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
         await context.setOffline(false);
       });
       expect(saved?.equals(downloads.content)).toBe(true);
-      expect(leasesIn(requests).size).toBe(1);
+      expect(leasesIn(page.sent).size).toBe(1);
       expect(await downloads.countOf(link)).toBe(1);
       expect(await keptDownloads(page)).toEqual([]);
     });
 
     test('is offered after a reload, though it was the last one, and counts once', async () => {
       const link = await downloads.send({ maxDownloads: 1 });
-      await using watched = await web.open({}, prepare);
-      const { page, requests } = watched;
-      await page.goto(link);
+      await using page = await web.visit(link, {}, prepare);
       await downloads.begin(page);
       if (isContinued) await expect.poll(async () => (await keptDownloads(page))[0]?.storedBytes).toBeGreaterThan(0);
       expect(await downloads.countOf(link)).toBeUndefined();
-      const before = requests.length;
+      const before = page.sent.length;
       await reload(page);
       await page.getByRole('heading', interrupted).waitFor();
       await page.getByText('large.bin').waitFor();
@@ -66,19 +64,18 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
       downloads.unlimited();
       const saved = await save(page, () => click(page, isContinued ? 'Continue' : 'Start again'));
       expect(saved?.equals(downloads.content)).toBe(true);
-      expect(leasesIn(requests).size).toBe(1);
-      expect(Math.max(...rangesIn(requests.slice(before))) > 0).toBe(isContinued);
+      expect(leasesIn(page.sent).size).toBe(1);
+      expect(Math.max(...rangesIn(page.sent.slice(before))) > 0).toBe(isContinued);
       expect(await keptDownloads(page)).toEqual([]);
     });
   });
 
   test('goes on in the storage of a browser whose tab has crashed', async () => {
     const link = await downloads.send({ maxDownloads: 1 });
-    await using watched = await web.open({}, STORAGE.prepare);
-    await watched.page.goto(link);
-    await downloads.begin(watched.page);
-    await expect.poll(async () => (await keptDownloads(watched.page))[0]?.storedBytes).toBeGreaterThan(0);
-    const page = await crash(watched.context, watched.page);
+    await using crashing = await web.visit(link, {}, STORAGE.prepare);
+    await downloads.begin(crashing);
+    await expect.poll(async () => (await keptDownloads(crashing))[0]?.storedBytes).toBeGreaterThan(0);
+    const page = await crash(crashing.context(), crashing);
     await page.goto(link);
     await page.getByText(/^\d+% of it is kept/).waitFor();
     expect(await problemsOfLooks(page, 'receive-interrupted')).toEqual([]);
@@ -89,9 +86,7 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
 
   test('what is stopped costs nothing for as long as the service says, and is continued or discarded', async () => {
     const link = await downloads.send();
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page, requests } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, STORAGE.prepare);
     await downloads.begin(page);
     await page.getByText('If you cancel, you can continue within 1 hour.').waitFor();
     expect(await problemsOfLooks(page, 'receive-busy')).toEqual([]);
@@ -109,14 +104,12 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
     // Nothing of it is left here, and it does not keep the payload on the service.
     await page.getByText('2 of 3').waitFor();
     expect([await keptDownloads(page), await storedFiles(page)]).toEqual([[], []]);
-    expect(requests.filter((request) => /^DELETE \S+\/api\/lease\//.test(request))).toHaveLength(1);
+    expect(page.sent.filter((request) => /^DELETE \S+\/api\/lease\//.test(request))).toHaveLength(1);
   });
 
   test('also in German', async () => {
     const link = await downloads.send();
-    await using watched = await web.open({ locale: 'de-DE' }, STORAGE.prepare);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, { locale: 'de-DE' }, STORAGE.prepare);
     await downloads.begin(page, { button: 'Herunterladen' });
     await page.getByText('Wenn Sie abbrechen, können Sie 1 Stunde lang fortsetzen.').waitFor();
     downloads.proxy.cut();
@@ -129,8 +122,7 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
 
   test('behind a password it is continued with the password, which the service is not asked about any more', async () => {
     const link = await downloads.send({ maxDownloads: 1, password: 'right' });
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page } = watched;
+    await using page = await web.open({}, STORAGE.prepare);
     const unlock = async (password: string) => {
       await page.getByLabel('Password', { exact: true }).fill(password);
       await click(page, 'Unlock');
@@ -155,9 +147,7 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
   test('an archive is continued in its middle', async () => {
     const files = [new File([downloads.content], 'trip/beach.jpg'), new File(['hi'], 'read me.txt')];
     const link = await downloads.send({ files, maxDownloads: 1 });
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page, requests } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, STORAGE.prepare);
     await downloads.begin(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await reload(page);
@@ -173,13 +163,13 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
     expect(
       found.map((bytes, index) => bytes.equals([downloads.content, Buffer.from('hi')][index] ?? Buffer.of())),
     ).toEqual([true, true]);
-    expect(leasesIn(requests).size).toBe(1);
+    expect(leasesIn(page.sent).size).toBe(1);
   });
 
   test('an archive that is unpacked goes on after a lost connection, and is begun again, uncounted, when it was stopped', async () => {
     const files = ['one.bin', 'two.bin'].map((name) => new File([downloads.content.subarray(4_000_000)], name));
     const link = await downloads.send({ files });
-    await using watched = await web.open({}, (context) =>
+    await using page = await web.visit(link, {}, (context) =>
       context.addInitScript(() =>
         Reflect.set(globalThis, 'showDirectoryPicker', async () => {
           const storage = await navigator.storage.getDirectory();
@@ -187,8 +177,6 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
         }),
       ),
     );
-    const { page, requests } = watched;
-    await page.goto(link);
     await downloads.begin(page, { share: 0.6, button: 'Unpack into a folder' });
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('One file is in the folder').waitFor();
@@ -199,15 +187,13 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
     await page.getByText('Connection lost. Waiting for the network …').waitFor();
     downloads.unlimited();
     await page.getByText('2 files are in the folder, verified').waitFor();
-    expect(leasesIn(requests).size).toBe(1);
+    expect(leasesIn(page.sent).size).toBe(1);
     expect(await downloads.countOf(link)).toBe(1);
   });
 
   test('what was changed on its way is nothing to continue with: it begins anew, uncounted', async () => {
     const link = await downloads.send();
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page, requests } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, STORAGE.prepare);
     downloads.proxy.tampering = { kind: 'flip', at: 5_000_000 };
     expect(await STORAGE.save(page, () => click(page))).toBeUndefined();
     await page.locator('[data-problem=tampered]').waitFor();
@@ -217,14 +203,14 @@ describeWeb('a download that is interrupted', { shapes: ['all'] }, (web) => {
     downloads.unlimited();
     const saved = await STORAGE.save(page, () => click(page, 'Start again'));
     expect(saved?.equals(downloads.content)).toBe(true);
-    expect(leasesIn(requests).size).toBe(1);
+    expect(leasesIn(page.sent).size).toBe(1);
     expect(await downloads.countOf(link)).toBe(1);
   });
 
   test("two tabs do not take each other's file", async () => {
     const link = await downloads.send({ maxDownloads: 2 });
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page, context } = watched;
+    await using page = await web.open({}, STORAGE.prepare);
+    const context = page.context();
     await page.goto(link);
     await downloads.begin(page);
     const other = await context.newPage();
@@ -266,9 +252,7 @@ describeWeb('a download without leases', { shapes: ['all'], settings: { DOWNLOAD
 
   test('is used up when it is stopped: the page says so before and after', async () => {
     const link = await downloads.send({ maxDownloads: 2 });
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, STORAGE.prepare);
     await downloads.begin(page);
     await page.getByText('If you cancel, this download is used up.').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -283,9 +267,7 @@ describeWeb('a download without leases', { shapes: ['all'], settings: { DOWNLOAD
 
   test('that breaks off and was the last one leaves none', async () => {
     const link = await downloads.send({ maxDownloads: 1 });
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, STORAGE.prepare);
     downloads.proxy.tampering = { kind: 'cut', at: 2_000_000 };
     await click(page);
     await page.locator('[data-problem=network]').waitFor();

@@ -2,7 +2,7 @@ import { MayflyClient } from '@mayfly/client';
 import { nodeTransport } from '@mayfly/client/node';
 import { inSuite } from '@mayfly/testing/in-suite';
 import { type RunningShape, type Shape, startShape } from '@mayfly/testing/shapes';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import { describe } from 'vitest';
 import { CHROMIUM, openPage, type Prepare, startBrowser, type Watched } from './browser.ts';
 
@@ -14,8 +14,10 @@ export type Web = {
   readonly client: MayflyClient;
   /** A page in a context of its own; see openPage. */
   open(options?: BrowserContextOptions, prepare?: Prepare): Promise<Watched>;
+  /** The same, at that address. */
+  visit(address: string, options?: BrowserContextOptions, prepare?: Prepare): Promise<Watched>;
   /** The same, one for all tests of this suite that do not mind what the others have left in it. */
-  sharePage(options?: BrowserContextOptions, prepare?: Prepare): () => Page;
+  sharePage(options?: BrowserContextOptions, prepare?: Prepare): () => Watched;
 };
 
 /** Runs tests with a browser and a service with its pages, on one shape after the other. Skipped where there is no Chromium. */
@@ -31,16 +33,18 @@ export function describeWeb(
       return startShape(shape, { WEB_DIR: TEST_WEB_DIR, ...settings });
     });
     const browser = inSuite(startBrowser);
-    const open: Web['open'] = async (...options) => {
-      return openPage(browser(), ...options);
-    };
+    const open: Web['open'] = (...options) => openPage(browser(), ...options);
     tests({
       shape,
       open,
-      sharePage(...options) {
-        const watched = inSuite(() => open(...options));
-        return () => watched().page;
+      async visit(address, ...options) {
+        await using stack = new AsyncDisposableStack();
+        const page = stack.use(await open(...options));
+        await page.goto(address);
+        stack.move();
+        return page;
       },
+      sharePage: (...options) => inSuite(() => open(...options)),
       get running() {
         return started();
       },

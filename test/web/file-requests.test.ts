@@ -32,43 +32,40 @@ describeWeb(
     const ask = (page: Page, title: string, choices = {}) => askForFiles(page, web.baseUrl, title, choices);
 
     test('a link is made and given away; what others send through it is found and opened by whoever asked', async () => {
-      await using asker = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
-      await asker.page.goto(web.baseUrl);
-      await asker.page.getByRole('link', { name: 'Ask for files' }).click();
-      const links = await ask(asker.page, 'Your tax papers', { text: 'All of 2025, please.' });
-      await asker.page.getByRole('button', { name: 'Copy link' }).click();
-      await asker.page.getByRole('button', { name: 'Copied' }).waitFor();
-      expect(await asker.page.evaluate(() => navigator.clipboard.readText())).toBe(links.dropLink);
+      await using asker = await web.visit(web.baseUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
+      await asker.getByRole('link', { name: 'Ask for files' }).click();
+      const links = await ask(asker, 'Your tax papers', { text: 'All of 2025, please.' });
+      await asker.getByRole('button', { name: 'Copy link' }).click();
+      await asker.getByRole('button', { name: 'Copied' }).waitFor();
+      expect(await asker.evaluate(() => navigator.clipboard.readText())).toBe(links.dropLink);
 
-      await using sender = await web.open();
-      await sender.page.goto(links.dropLink);
-      await sender.page.getByRole('heading', { name: 'Your tax papers' }).waitFor();
-      await sender.page.getByText('All of 2025, please.').waitFor();
-      await sender.page.getByText('10 deliveries').waitFor();
-      await dropFiles(sender.page, [file('payslip.txt', 'a thousand'), file('rent.txt', 'five hundred')]);
-      await sender.page.getByRole('button', { name: 'Send more' }).click();
-      await sender.page.getByText('9 deliveries').waitFor();
+      await using sender = await web.visit(links.dropLink);
+      await sender.getByRole('heading', { name: 'Your tax papers' }).waitFor();
+      await sender.getByText('All of 2025, please.').waitFor();
+      await sender.getByText('10 deliveries').waitFor();
+      await dropFiles(sender, [file('payslip.txt', 'a thousand'), file('rent.txt', 'five hundred')]);
+      await sender.getByRole('button', { name: 'Send more' }).click();
+      await sender.getByText('9 deliveries').waitFor();
 
-      await asker.page.getByRole('link', { name: 'See what has arrived' }).click();
-      await asker.page.getByText('One delivery has arrived').waitFor();
-      await dropFiles(sender.page, [file('second.txt')]);
+      await asker.getByRole('link', { name: 'See what has arrived' }).click();
+      await asker.getByText('One delivery has arrived').waitFor();
+      await dropFiles(sender, [file('second.txt')]);
       // Without anything being done here.
-      await asker.page.getByText('2 deliveries have arrived').waitFor();
-      await asker.page.getByRole('listitem').first().getByRole('link', { name: 'Open' }).click();
-      await asker.page.getByRole('heading', { name: 'Somebody sent you 2 files' }).waitFor();
-      await asker.page.getByText('payslip.txt').waitFor();
+      await asker.getByText('2 deliveries have arrived').waitFor();
+      await asker.getByRole('listitem').first().getByRole('link', { name: 'Open' }).click();
+      await asker.getByRole('heading', { name: 'Somebody sent you 2 files' }).waitFor();
+      await asker.getByText('payslip.txt').waitFor();
 
       // The service sees neither what is asked for nor what opens it.
       const secrets = ['tax papers', links.dropLink, links.keepLink].map((one) => one.split('#').at(-1) ?? '');
       for (const secret of secrets) {
-        const seen = [...asker.requests, ...sender.requests].filter((request) => request.includes(secret));
+        const seen = [...asker.sent, ...sender.sent].filter((request) => request.includes(secret));
         expect(seen).toEqual([]);
       }
     });
 
     test('what is opened is what was sent', async () => {
-      await using watched = await web.open({}, noPicker);
-      const { page } = watched;
+      await using page = await web.open({}, noPicker);
       const { dropLink, keepLink } = await ask(page, 'A letter');
       await page.goto(dropLink);
       await dropFiles(page, [file('letter.txt', 'Dear reader')]);
@@ -82,8 +79,7 @@ describeWeb(
     });
 
     test('everything that has arrived is saved as one archive, without what is gone; one that breaks leaves nothing', async () => {
-      await using watched = await web.open({}, noPicker);
-      const { page } = watched;
+      await using page = await web.open({}, noPicker);
       const { dropLink, keepLink } = await ask(page, 'All: of it');
       await page.goto(dropLink);
       const deliveries = [
@@ -99,29 +95,29 @@ describeWeb(
       // Its sender deletes one that the page takes to be there.
       await openList(page, web.baseUrl);
       await using keeper = await web.open({}, noPicker);
-      await keeper.page.goto(keepLink);
-      await keeper.page.getByText('3 deliveries have arrived').waitFor();
-      expect(await problemsOfLooks(keeper.page, 'request-arrived')).toEqual([]);
-      await keeper.page.route('**/drops', (route) => route.abort());
+      await keeper.goto(keepLink);
+      await keeper.getByText('3 deliveries have arrived').waitFor();
+      expect(await problemsOfLooks(keeper, 'request-arrived')).toEqual([]);
+      await keeper.route('**/drops', (route) => route.abort());
       const row = page.getByRole('listitem').filter({ hasText: 'gone.txt' });
       await row.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('button', { name: 'Delete now' }).click();
       await row.waitFor({ state: 'detached' });
 
       // Nothing that comes after a byte was changed is kept.
-      await keeper.page.route(BYTES, async (route) => {
+      await keeper.route(BYTES, async (route) => {
         const answer = await route.fetch();
         const body = await answer.body();
         body[body.length - 1] = (body.at(-1) ?? 0) ^ 1;
         await route.fulfill({ response: answer, body });
       });
-      await keeper.page.getByRole('button', { name: 'Download all' }).click();
-      await keeper.page.locator('[data-problem=tampered]').waitFor();
-      await keeper.page.unroute(BYTES);
+      await keeper.getByRole('button', { name: 'Download all' }).click();
+      await keeper.locator('[data-problem=tampered]').waitFor();
+      await keeper.unroute(BYTES);
 
       const [download] = await Promise.all([
-        keeper.page.waitForEvent('download'),
-        keeper.page.getByRole('button', { name: 'Download all' }).click(),
+        keeper.waitForEvent('download'),
+        keeper.getByRole('button', { name: 'Download all' }).click(),
       ]);
       expect(download.suggestedFilename()).toBe('All_ of it.zip');
       const archive = await readFile(await download.path());
@@ -134,13 +130,12 @@ describeWeb(
       const sent = { first: Buffer.from('first'), second: Buffer.from('second'), large: Buffer.alloc(3_000_000, 7) };
       expect(found.map(([name]) => name)).toEqual(['a.txt', 'a.txt', 'b.bin']);
       expect(Buffer.concat(found.map(([, bytes]) => bytes)).equals(Buffer.concat(Object.values(sent)))).toBe(true);
-      await keeper.page.locator('[data-collected]').filter({ hasText: 'One delivery is not in it' }).waitFor();
-      expect(await problemsOfLooks(keeper.page, 'request-collected')).toEqual([]);
+      await keeper.locator('[data-collected]').filter({ hasText: 'One delivery is not in it' }).waitFor();
+      expect(await problemsOfLooks(keeper, 'request-collected')).toEqual([]);
     });
 
     test('a link whose key was swapped is refused before a file can be chosen', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
+      await using page = await web.open();
       const { dropLink } = await ask(page, 'Swapped');
       const other = await ask(page, 'Another');
       await page.route(`**/api/request/${idOf(dropLink)}`, async (route) => {
@@ -154,12 +149,11 @@ describeWeb(
       await page.goto(dropLink);
       await page.getByRole('heading', { name: 'This link cannot be trusted' }).waitFor();
       expect(await page.locator('input[type=file]').count()).toBe(0);
-      expect(watched.requests.filter((request) => request.includes('/api/upload'))).toEqual([]);
+      expect(page.sent.filter((request) => request.includes('/api/upload'))).toEqual([]);
     });
 
     test('what does not fit is said before it is sent', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
+      await using page = await web.open();
       const { dropLink } = await ask(page, 'Little', { size: '10 MB' });
       await page.goto(dropLink);
       await page.getByRole('heading', { name: 'Little' }).waitFor();
@@ -169,33 +163,27 @@ describeWeb(
       await page.getByRole('button', { name: 'Remove large.bin' }).click();
       await page.getByRole('alert').waitFor({ state: 'detached' });
       await dropFiles(page, [file('small.txt')]);
-      expect(watched.requests.filter((request) => request.startsWith('POST') && /\/drop$/m.test(request))).toHaveLength(
-        1,
-      );
+      expect(page.sent.filter((request) => request.startsWith('POST') && /\/drop$/m.test(request))).toHaveLength(1);
     });
 
     test('a request that is full says so, and takes nothing that was on its way; so does one that is gone', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
+      await using page = await web.open();
       const { dropLink, keepLink } = await ask(page, 'One only', { deliveries: '1 delivery' });
       await using late = await web.open();
-      await late.page.goto(dropLink);
-      await chooseFiles(late.page, [file('late.txt')]);
-      let proceed = () => {};
-      const held = new Promise<void>((resolve) => {
-        proceed = resolve;
-      });
-      await late.page.route('**/drop', async (route) => {
+      await late.goto(dropLink);
+      await chooseFiles(late, [file('late.txt')]);
+      const { promise: held, resolve: proceed } = Promise.withResolvers<void>();
+      await late.route('**/drop', async (route) => {
         await held;
         await route.continue();
       });
-      await late.page.getByRole('button', { name: 'Encrypt and send' }).click();
-      await late.page.getByRole('heading', { name: 'Sending' }).waitFor();
+      await late.getByRole('button', { name: 'Encrypt and send' }).click();
+      await late.getByRole('heading', { name: 'Sending' }).waitFor();
       await page.goto(dropLink);
       await dropFiles(page, [file('first.txt')]);
       proceed();
-      await late.page.locator('[data-problem=refused]').waitFor();
-      await late.page.getByRole('heading', { name: 'This request is full' }).waitFor();
+      await late.locator('[data-problem=refused]').waitFor();
+      await late.getByRole('heading', { name: 'This request is full' }).waitFor();
       await page.goto(keepLink);
       await page.locator('[data-state=full]').waitFor();
       expect(await page.locator('[data-drops] li').count()).toBe(1);
@@ -205,16 +193,15 @@ describeWeb(
       await page.getByText('The request has been deleted.').waitFor();
       await openList(page, web.baseUrl);
       await page.getByText('One only').waitFor({ state: 'detached' });
-      await late.page.goto('about:blank');
-      await late.page.goto(dropLink);
-      await late.page.locator('[data-problem=gone]').waitFor();
+      await late.goto('about:blank');
+      await late.goto(dropLink);
+      await late.locator('[data-problem=gone]').waitFor();
       await page.goto(`${web.baseUrl}/r/${idOf(dropLink)}#nonsense`);
       await page.locator('[data-problem=invalid-link]').waitFor();
     });
 
     test('a request that has ended takes nothing any more, and still shows what it has got', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
+      await using page = await web.open();
       const { dropLink, keepLink } = await ask(page, 'Hurry', { time: '10 seconds' });
       await page.goto(dropLink);
       await dropFiles(page, [file('in-time.txt')]);
@@ -234,8 +221,7 @@ describeWeb(
     });
 
     test('My uploads holds it: its links, how much room is left, and its end', async () => {
-      await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
-      const { page } = watched;
+      await using page = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
       const { dropLink, keepLink } = await ask(page, 'Holiday pictures', { deliveries: '5 deliveries' });
       await page.goto(dropLink);
       await dropFiles(page, [file('beach.jpg')]);
@@ -258,19 +244,18 @@ describeWeb(
     test('a request moves to another browser with the list, and is its own there, too', async () => {
       const passphrase = 'seven of the other words';
       await using one = await web.open();
-      const { keepLink } = await ask(one.page, 'To be moved', { deliveries: '5 deliveries' });
-      await openList(one.page, web.baseUrl);
-      await one.page.getByText('Export the list').click();
-      await one.page.locator('[data-export]').getByLabel('Passphrase').fill(passphrase);
+      const { keepLink } = await ask(one, 'To be moved', { deliveries: '5 deliveries' });
+      await openList(one, web.baseUrl);
+      await one.getByText('Export the list').click();
+      await one.locator('[data-export]').getByLabel('Passphrase').fill(passphrase);
       const [download] = await Promise.all([
-        one.page.waitForEvent('download'),
-        one.page.getByRole('button', { name: 'Encrypt and save' }).click(),
+        one.waitForEvent('download'),
+        one.getByRole('button', { name: 'Encrypt and save' }).click(),
       ]);
       const saved = await readFile(await download.path());
       expect(saved.toString()).not.toContain('To be moved');
 
-      await using other = await web.open();
-      const { page } = other;
+      await using page = await web.open();
       await openList(page, web.baseUrl);
       await page.getByText('Import a list').click();
       await page
@@ -285,13 +270,12 @@ describeWeb(
       await row.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('button', { name: 'Delete now' }).click();
       await row.waitFor({ state: 'detached' });
-      await one.page.goto(keepLink);
-      await one.page.locator('[data-problem=gone]').waitFor();
+      await one.goto(keepLink);
+      await one.locator('[data-problem=gone]').waitFor();
     });
 
     test('where nothing is stored, the page says so, and is not left before the private link was copied', async () => {
-      await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] }, refuseStorage);
-      const { page } = watched;
+      await using page = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] }, refuseStorage);
       let questions = 0;
       page.on('dialog', async (dialog) => {
         questions += 1;
@@ -312,12 +296,8 @@ describeWeb(
     });
 
     test('whoever is quicker than the service is waited for', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
-      let answer = () => {};
-      const held = new Promise<void>((resolve) => {
-        answer = resolve;
-      });
+      await using page = await web.open();
+      const { promise: held, resolve: answer } = Promise.withResolvers<void>();
       await page.route('**/api/config', async (route) => {
         await held;
         await route.continue();
@@ -329,9 +309,7 @@ describeWeb(
     });
 
     test('a request needs to say what for', async () => {
-      await using watched = await web.open();
-      const { page } = watched;
-      await page.goto(`${web.baseUrl}/request`);
+      await using page = await web.visit(`${web.baseUrl}/request`);
       await page.getByLabel('Number of deliveries').waitFor();
       await page.getByRole('button', { name: 'Make the links' }).click();
       await page.getByRole('alert').filter({ hasText: 'Say what you need.' }).waitFor();
@@ -339,9 +317,7 @@ describeWeb(
       await page.getByLabel('What do you need?').fill('x'.repeat(4_000));
       await page.getByRole('button', { name: 'Make the links' }).click();
       await page.getByRole('alert').filter({ hasText: 'This is too long.' }).waitFor();
-      expect(
-        watched.requests.filter((request) => request.includes('POST') && request.includes('/api/request')),
-      ).toEqual([]);
+      expect(page.sent.filter((request) => request.includes('POST') && request.includes('/api/request'))).toEqual([]);
     });
   },
 );
@@ -349,10 +325,8 @@ describeWeb(
 describeWeb('deliveries in parts', { shapes: ['all'], settings: SHORT_PARTS }, (web) => {
   test('a delivery in parts that was interrupted goes on after a reload', async () => {
     await using asker = await web.open();
-    const links = await askForFiles(asker.page, web.baseUrl, 'Something large');
-    await using watched = await web.open({}, shortParts);
-    const { page } = watched;
-    await page.goto(links.dropLink);
+    const links = await askForFiles(asker, web.baseUrl, 'Something large');
+    await using page = await web.visit(links.dropLink, {}, shortParts);
     await using folder = await freshFolder();
     const large = join(folder.path, 'large.bin');
     await writeFile(large, Buffer.alloc(1_000_000, 7));
@@ -367,8 +341,8 @@ describeWeb('deliveries in parts', { shapes: ['all'], settings: SHORT_PARTS }, (
     await page.getByRole('heading', { name: 'This upload was interrupted' }).waitFor();
     await page.setInputFiles('[data-pick=again]', large);
     await page.getByRole('heading', { name: 'Sent', exact: true }).waitFor();
-    await asker.page.goto(links.keepLink);
-    await asker.page.getByText('One delivery has arrived').waitFor();
+    await asker.goto(links.keepLink);
+    await asker.getByText('One delivery has arrived').waitFor();
     await page.goto(web.baseUrl);
     await page.getByRole('heading', { name: PROMISE }).waitFor();
     expect(await page.locator('[data-unfinished]').count()).toBe(0);
@@ -377,9 +351,7 @@ describeWeb('deliveries in parts', { shapes: ['all'], settings: SHORT_PARTS }, (
 
 describeWeb('a service without file requests', { shapes: ['all'], settings: { REQUESTS: 'no' } }, (web) => {
   test('has no link to ask for files, and no page for it', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(`${web.baseUrl}/request`);
+    await using page = await web.visit(`${web.baseUrl}/request`);
     await page.locator('[data-problem=missing-page]').waitFor();
     await page.goto(web.baseUrl);
     await page.getByText('Choose files').waitFor();

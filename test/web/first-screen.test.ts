@@ -39,9 +39,7 @@ describeWeb('the first screen', { shapes: ['all'] }, (web) => {
     const report = new File(['x'], 'quarterly report.pdf');
     const { link } = await web.client.uploadFiles([report], { expireSec: 3600, maxDownloads: 1 });
     const note = await web.client.createNote('text', { expireSec: 3600, maxViews: 1 });
-    await using watched = await web.open({ viewport });
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl, { viewport });
     await expectInSight(page.getByText('Choose files'));
     await chooseFiles(page, ['beach at dusk.jpg', 'letter.pdf', 'notes.txt', 'plan.txt', 'song.mp3'].map(file));
     await expectInSight(page.getByRole('button', { name: 'Encrypt and send' }));
@@ -78,8 +76,8 @@ describeWeb('the first screen', { shapes: ['all'] }, (web) => {
       [note.link.slice(0, -3), (page) => page.locator('[data-problem]')],
     ];
     for (const [address, ready] of pages) {
-      await using watched = await web.open({ viewport, reducedMotion: 'reduce' });
-      const shift = await openLate(watched.page, address, ready(watched.page));
+      await using page = await web.open({ viewport, reducedMotion: 'reduce' });
+      const shift = await openLate(page, address, ready(page));
       expect(shift, new URL(address).pathname).toBeLessThan(MOST_SHIFT);
     }
   });

@@ -20,9 +20,7 @@ const creating = (requests: string[]) =>
 
 describeWeb('a page where sending takes a key', { shapes: ['all'], settings }, (web) => {
   test('says so before anything is chosen, and sends nothing without one', async () => {
-    await using watched = await web.open();
-    const { page, requests } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.getByText(NEEDED).waitFor();
     await chooseFiles(page, [FILE]);
     for (const none of ['', 'mfk_short', 'ключ', `Bearer ${KEY}`]) {
@@ -31,14 +29,12 @@ describeWeb('a page where sending takes a key', { shapes: ['all'], settings }, (
       await page.getByText(UNKNOWN).waitFor();
     }
     expect(await field(page).evaluate((element) => element === document.activeElement)).toBe(true);
-    expect(creating(requests)).toEqual([]);
+    expect(creating(page.sent)).toEqual([]);
     expect(await problemsOfLooks(page, 'guarded')).toEqual([]);
   });
 
   test('tells that a key is unknown, and sends with the right one', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await chooseFiles(page, [FILE]);
     await field(page).fill(newKey());
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
@@ -51,9 +47,7 @@ describeWeb('a page where sending takes a key', { shapes: ['all'], settings }, (
   });
 
   test('keeps the key for this tab, and for nothing else', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await field(page).fill(` ${KEY} `);
     expect(await sendFiles(page, web.baseUrl, [FILE])).toContain('/d/');
     expect(await sendNote(page, web.baseUrl, 'guarded')).toContain('/n/');
@@ -69,8 +63,7 @@ describeWeb('a page where sending takes a key', { shapes: ['all'], settings }, (
   });
 
   test('sends the key to what creates, and to nothing else', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const bearing: string[] = [];
     page.context().on('request', (request) => {
       if (request.headers().authorization === `Bearer ${KEY}`) bearing.push(new URL(request.url()).pathname);
@@ -83,32 +76,30 @@ describeWeb('a page where sending takes a key', { shapes: ['all'], settings }, (
   });
 
   test('whoever has the link of a request sends without a key', async () => {
-    await using asker = await web.open();
-    await asker.page.goto(`${web.baseUrl}/request`);
-    await asker.page.getByText(NEEDED).waitFor();
-    await asker.page.getByLabel('What do you need?').fill('Papers');
-    await asker.page.getByRole('button', { name: 'Make the links' }).click();
-    await asker.page.getByText(UNKNOWN).waitFor();
-    await field(asker.page).fill(KEY);
-    const { dropLink, keepLink } = await askForFiles(asker.page, web.baseUrl, 'Papers');
+    await using asker = await web.visit(`${web.baseUrl}/request`);
+    await asker.getByText(NEEDED).waitFor();
+    await asker.getByLabel('What do you need?').fill('Papers');
+    await asker.getByRole('button', { name: 'Make the links' }).click();
+    await asker.getByText(UNKNOWN).waitFor();
+    await field(asker).fill(KEY);
+    const { dropLink, keepLink } = await askForFiles(asker, web.baseUrl, 'Papers');
 
-    await using sender = await web.open();
-    await sender.page.goto(dropLink);
-    await sender.page.getByRole('heading', { name: 'Papers' }).waitFor();
-    expect(await field(sender.page).count()).toBe(0);
-    await dropFiles(sender.page, [FILE]);
-    await asker.page.goto(keepLink);
-    await asker.page.getByText('One delivery has arrived').waitFor();
+    await using sender = await web.visit(dropLink);
+    await sender.getByRole('heading', { name: 'Papers' }).waitFor();
+    expect(await field(sender).count()).toBe(0);
+    await dropFiles(sender, [FILE]);
+    await asker.goto(keepLink);
+    await asker.getByText('One delivery has arrived').waitFor();
   });
 });
 
 describeWeb('a page where everybody may send', { shapes: ['all'] }, (web) => {
   test('says nothing of keys', async () => {
-    await using watched = await web.open();
-    await sendFiles(watched.page, web.baseUrl, [FILE]);
-    await watched.page.goto(web.baseUrl);
-    await chooseFiles(watched.page, [FILE]);
-    expect(await watched.page.getByText(NEEDED).count()).toBe(0);
-    expect(await field(watched.page).count()).toBe(0);
+    await using page = await web.open();
+    await sendFiles(page, web.baseUrl, [FILE]);
+    await page.goto(web.baseUrl);
+    await chooseFiles(page, [FILE]);
+    expect(await page.getByText(NEEDED).count()).toBe(0);
+    expect(await field(page).count()).toBe(0);
   });
 });

@@ -28,8 +28,7 @@ describeWeb(
     test('say so in a header, and work: sending, receiving, previews, notes, other languages', async () => {
       const answer = await fetch(web.baseUrl);
       expect(answer.headers.get('integrity-policy')).toBe('blocked-destinations=(script)');
-      await using watched = await web.open({}, noPicker);
-      const { page } = watched;
+      await using page = await web.open({}, noPicker);
       const link = await sendFiles(page, web.baseUrl, [{ name: 'a.txt', buffer: Buffer.from('a') }], {
         password: 'right one',
       });
@@ -55,9 +54,7 @@ describeWeb(
     });
 
     test('load no script without one, from wherever', async () => {
-      await using watched = await web.open();
-      const { page, faults } = watched;
-      await page.goto(web.baseUrl);
+      await using page = await web.visit(web.baseUrl);
       await page.getByText('Choose files').waitFor();
       await page.route(`**${SCRIPT}`, (route) =>
         route.fulfill({ contentType: 'text/javascript', body: 'globalThis.hasRun = true' }),
@@ -67,7 +64,7 @@ describeWeb(
       expect(loaded).toBe('TypeError');
       expect(await page.evaluate(() => Reflect.get(globalThis, 'hasRun'))).toBeUndefined();
       expect(await page.evaluate(VIOLATIONS)).toEqual([web.baseUrl + SCRIPT]);
-      faults.length = 0; // what the browser says of it is what was wanted
+      page.faults.length = 0; // what the browser says of it is what was wanted
     });
   },
 );
@@ -77,9 +74,7 @@ describeWeb('pages that only report it', { shapes: ['all'], settings: { INTEGRIT
     const { headers } = await fetch(`${web.baseUrl}/uploads`);
     expect(headers.get('integrity-policy-report-only')).toBe('blocked-destinations=(script)');
     expect(headers.get('integrity-policy')).toBe(null);
-    await using watched = await web.open();
-    const { page, faults } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.getByText('Choose files').waitFor();
     await page.route(`**${SCRIPT}`, (route) =>
       route.fulfill({ contentType: 'text/javascript', body: 'globalThis.hasRun = true' }),
@@ -87,6 +82,6 @@ describeWeb('pages that only report it', { shapes: ['all'], settings: { INTEGRIT
     await page.evaluate(`${IMPORT}.then(() => {})`);
     expect(await page.evaluate(() => Reflect.get(globalThis, 'hasRun'))).toBe(true);
     expect(await page.evaluate(VIOLATIONS)).toEqual([web.baseUrl + SCRIPT]);
-    faults.length = 0;
+    page.faults.length = 0;
   });
 });

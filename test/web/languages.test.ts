@@ -19,9 +19,8 @@ describeWeb('languages', { shapes: ['all'] }, (web) => {
       ['en-GB', /^\d{1,2} \w+ \d{4}, \d\d:\d\d \(/],
       ['en-US', /^\w+ \d{1,2}, \d{4}, \d{1,2}:\d\d\s[AP]M \(/],
     ] as const) {
-      await using watched = await web.open({ locale });
-      await watched.page.goto(link);
-      const ends = watched.page.locator('dt:text-is("Ends") + dd');
+      await using page = await web.visit(link, { locale });
+      const ends = page.locator('dt:text-is("Ends") + dd');
       expect((await ends.textContent())?.trim()).toMatch(written);
     }
   });
@@ -30,9 +29,7 @@ describeWeb('languages', { shapes: ['all'] }, (web) => {
     { tag: 'ar', name: 'العربية', dir: 'rtl' },
     { tag: 'uk', name: 'Українська', dir: 'ltr' },
   ])('$name is chosen while a note is written, and nothing of it is lost', async ({ tag, name, dir }) => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.getByText('Note', { exact: true }).click();
     await page.locator('textarea').fill('The door code is 4711.');
     await menu(page).focus();
@@ -52,8 +49,8 @@ describeWeb('languages', { shapes: ['all'] }, (web) => {
   ])(
     'Chinese of $locale is written as it is there, also without the service',
     async ({ locale, lang, says, offline }) => {
-      await using watched = await web.open({ locale });
-      const { page, context } = watched;
+      await using page = await web.open({ locale });
+      const context = page.context();
       await page.goto(`${web.baseUrl}/uploads`);
       await page.locator(`html[lang=${lang}]`).waitFor();
       await page.getByRole('link', { name: says, exact: true }).waitFor();

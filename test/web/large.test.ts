@@ -69,12 +69,12 @@ describeWeb('a large download', { shapes: ['all'], settings: { MAX_FILE_SIZE: '8
     'goes to the disk through $way, whole, and memory stays the same',
     async ({ way, prepare }) => {
       await using profile = await freshFolder();
-      await using watched = await openPersistentPage(profile.path, prepare);
-      await watched.page.goto(web.baseUrl);
-      const browser = watched.context.browser();
+      await using page = await openPersistentPage(profile.path, prepare);
+      await page.goto(web.baseUrl);
+      const browser = page.context().browser();
       if (!browser) throw new Error('the context has no browser');
       const memory = await watchMemory(browser);
-      expect(await downloadOnce(watched.page)).toBe(expectedHash());
+      expect(await downloadOnce(page)).toBe(expectedHash());
       const peakBytes = await memory.stop();
       const [mib, peakMib] = [SIZE_BYTES, peakBytes].map((bytes) => Math.round(bytes / 2 ** 20));
       console.log(`${mib} MiB through ${way}: the browser took ${peakMib} MiB more at most`);

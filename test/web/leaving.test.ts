@@ -19,9 +19,7 @@ async function isAskedBeforeReload(page: Page): Promise<boolean> {
 describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => {
   test('a note that was opened for the last time outlives another language, and leaving asks first', async () => {
     const { link } = await web.client.createNote('only once', { expireSec: 3600, maxViews: 1 });
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link);
     await page.getByRole('button', { name: 'Read the note' }).click();
     await page.getByText('only once').waitFor();
     await speakGerman(page);
@@ -33,9 +31,7 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
   });
 
   test('a note that is being written and files that were chosen, too', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await chooseFiles(page, [{ name: 'plan.txt', buffer: Buffer.from('x') }]);
     await page.getByText('Note', { exact: true }).click();
     await page.getByLabel('The note').fill('half a sentence');
@@ -48,9 +44,7 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
   });
 
   test('the password of what was sent can be copied beside the link, and is gone with the page', async () => {
-    await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
     await chooseFiles(page, [{ name: 'plan.txt', buffer: Buffer.from('x') }]);
     await protect(page, 'correct horse');
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
@@ -66,12 +60,8 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
   });
 
   test('the tab says how far sending is, and says its name again afterwards', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    let proceed = () => {};
-    const held = new Promise<void>((resolve) => {
-      proceed = resolve;
-    });
+    await using page = await web.open();
+    const { promise: held, resolve: proceed } = Promise.withResolvers<void>();
     await page.route('**/api/meta/**', async (route) => {
       await held;
       await route.continue();
@@ -94,19 +84,17 @@ describeWeb('what is on a page and nowhere else', { shapes: ['all'] }, (web) => 
       expireSec: 3600,
       maxDownloads: 1,
     });
-    await using watched = await web.open();
-    await watched.page.goto(link);
-    await watched.page.getByText('evil□gnp.exe').waitFor();
+    await using page = await web.visit(link);
+    await page.getByText('evil□gnp.exe').waitFor();
   });
 
   test('a page whose scripts do not come says so after a while', async () => {
-    await using watched = await web.open({ javaScriptEnabled: true }, (context) =>
+    await using page = await web.open({ javaScriptEnabled: true }, (context) =>
       context.route('**/assets/*.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' })),
     );
-    const { page } = watched;
-    watched.faults.length = 0;
+    page.faults.length = 0;
     await page.goto(web.baseUrl);
     await page.getByText('Mayfly has not started.').waitFor({ state: 'visible' });
-    watched.faults.length = 0; // what was replaced does not have the hash that was published
+    page.faults.length = 0; // what was replaced does not have the hash that was published
   });
 });

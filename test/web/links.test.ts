@@ -117,8 +117,7 @@ describeWeb('links that open nothing', { shapes: ['all'], settings: SETTINGS }, 
 
   test('a link that is damaged can be put right on its page, and opens', async () => {
     const { link } = await web.client.createNote('the text', noteStay);
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     for (const damaged of [withWrongLetter(link), link.slice(0, -5), link.replace('#', '1#')]) {
       await page.goto(damaged);
       await page.locator('[data-problem=damaged-link]').waitFor();
@@ -141,10 +140,10 @@ describeWeb('links that open nothing', { shapes: ['all'], settings: SETTINGS }, 
 
   test('where nobody can say whether the key is wrong or the upload was changed, both are named', async () => {
     const { link } = await web.client.uploadFiles(file(), stay);
-    await using watched = await web.open();
-    await watched.page.route('**/api/lease/*', (route) => route.fulfill({ status: 404, json: { error: 'Not Found' } }));
-    await watched.page.goto(otherKey(link));
-    const found = watched.page.locator('[data-problem=key-or-tampered]');
+    await using page = await web.open();
+    await page.route('**/api/lease/*', (route) => route.fulfill({ status: 404, json: { error: 'Not Found' } }));
+    await page.goto(otherKey(link));
+    const found = page.locator('[data-problem=key-or-tampered]');
     await found.waitFor();
     expect(await found.textContent()).toMatch(/The key does not fit, or the upload was changed/);
   });
@@ -165,30 +164,28 @@ describeWeb('links that open nothing', { shapes: ['all'], settings: SETTINGS }, 
   });
 
   test('a page that came without HTTPS says that it cannot encrypt', async () => {
-    await using watched = await web.open({}, (context) =>
+    await using page = await web.visit(web.baseUrl, {}, (context) =>
       context.addInitScript(() => Object.defineProperty(globalThis, 'isSecureContext', { get: () => false })),
     );
-    await watched.page.goto(web.baseUrl);
-    await watched.page.locator('[data-problem=insecure-context]').waitFor();
+    await page.locator('[data-problem=insecure-context]').waitFor();
   });
 
   test('an upload that is being finished is not called broken', async () => {
     const { link } = await web.client.uploadFiles(file(), stay);
-    await using watched = await web.open();
-    await watched.page.route('**/api/info/*', async (route) => {
+    await using page = await web.open();
+    await page.route('**/api/info/*', async (route) => {
       const answer = await route.fetch();
       await route.fulfill({ response: answer, json: { ...(await answer.json()), encryptedMeta: null, nonce: null } });
     });
-    await watched.page.goto(link);
-    await watched.page.locator('[data-problem=not-finished]').waitFor();
+    await page.goto(link);
+    await page.locator('[data-problem=not-finished]').waitFor();
   });
 
   test('an answer that no Mayfly service gives is told as one, and nothing of it is shown', async () => {
     const upload = await web.client.uploadFiles(file(), stay);
     const note = await web.client.createNote('text', noteStay);
     const hostile = '<img src=x onerror="document.title=1">owned';
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     for (const [link, path, change] of [
       [upload.link, '**/api/info/*', { fileCount: hostile, maxDownloads: hostile }],
       [upload.link, '**/api/info/*', { size: 'x'.repeat(3_000_000) }],

@@ -30,9 +30,7 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
   const source = (name: string, size: number) => new File([Buffer.alloc(size, 1)], name);
 
   test('sending files, from the first page to the link', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.getByRole('heading', { name: PROMISE }).waitFor();
     await check(page, 'send');
     await chooseFiles(page, [
@@ -43,10 +41,7 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
     await check(page, 'send-chosen');
     await protect(page, 'correct horse');
     await check(page, 'send-password');
-    let proceed = () => {};
-    const held = new Promise<void>((resolve) => {
-      proceed = resolve;
-    });
+    const { promise: held, resolve: proceed } = Promise.withResolvers<void>();
     await page.route('**/api/upload', async (route) => {
       await held;
       await route.continue();
@@ -63,9 +58,7 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
   });
 
   test('asking for files, from the form to what has arrived', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(`${web.baseUrl}/request`);
+    await using page = await web.visit(`${web.baseUrl}/request`);
     await page.getByLabel('Number of deliveries').waitFor();
     await check(page, 'ask');
     const { dropLink, keepLink } = await askForFiles(page, web.baseUrl, 'Your tax papers', { text: 'All of 2025.' });
@@ -135,9 +128,7 @@ describeWeb('every page, in light and dark, wide and narrow', { shapes: ['all'] 
   });
 
   test('links that open nothing, the page of own uploads, and another language', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(`${web.baseUrl}/d/00000000-0000-4000-8000-000000000000#${'A'.repeat(43)}`);
+    await using page = await web.visit(`${web.baseUrl}/d/00000000-0000-4000-8000-000000000000#${'A'.repeat(43)}`);
     await page.getByRole('alert').waitFor();
     await check(page, 'problem');
     await page.goto(`${web.baseUrl}/d/00000000-0000-4000-8000-000000000000`);

@@ -6,8 +6,7 @@ const VIEW = '**/api/note/*/view';
 describeWeb('a note whose answer is lost', { shapes: ['split'] }, (web) => {
   test('is read by the next try of the page, and counts one view', async () => {
     const note = await web.client.createNote('here after all', { expireSec: 3600, maxViews: 2 });
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     let tries = 0;
     await page.route(VIEW, async (route) => {
       tries += 1;
@@ -25,8 +24,7 @@ describeWeb('a note whose answer is lost', { shapes: ['split'] }, (web) => {
 
   test('can be tried again by its reader, when no view is left any more', { timeout: 120_000 }, async () => {
     const { link } = await web.client.createNote('here after all', { expireSec: 3600, maxViews: 1 });
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     let isAway = true;
     await page.route(VIEW, async (route) => {
       if (!isAway) return route.continue();

@@ -113,8 +113,7 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
       '[![x](https://tracker.example/y.png)](data:text/html,<script>hacked=1</script>)',
       '<iframe srcdoc="<script>parent.hacked = 1</script>"></iframe>',
     ].join('\n\n');
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     for (const contentType of ['markdown', 'code', 'text', 'password', 'sshkey'] as const) {
       await receive(page, text, contentType);
       const shown = contentType === 'markdown' || contentType === 'code' ? '[data-formatted]' : '[data-note]';
@@ -124,14 +123,13 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
       const leads = await page.locator('main a').evaluateAll((links) => links.map((link) => link.getAttribute('href')));
       expect(leads.filter((href) => !/^(https:|\/)/.test(href ?? ''))).toEqual([]);
     }
-    expect(watched.requests.filter((request) => request.includes('tracker.example'))).toEqual([]);
+    expect(page.sent.filter((request) => request.includes('tracker.example'))).toEqual([]);
   });
 
   test('a note that would take for ever is shown as it was written, and the page does not wait for it', async () => {
     // Some grammars need time that grows with the square of such a text.
     const text = `\`\`\`c\n${'a '.repeat(45_000)}\n\`\`\`\n`.repeat(8);
-    await using watched = await web.open(CLIPBOARD, (context) => context.addInitScript(hurried(10_000, 2_000)));
-    const { page } = watched;
+    await using page = await web.open(CLIPBOARD, (context) => context.addInitScript(hurried(10_000, 2_000)));
     await receive(page, text, 'markdown');
     await page.getByRole('button', { name: 'Copy the note' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -160,8 +158,7 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
   });
 
   test('a password is generated, sent, hidden until it is wanted, and copied', async () => {
-    await using watched = await web.open(CLIPBOARD);
-    const { page } = watched;
+    await using page = await web.open(CLIPBOARD);
     await begin(page, 'Password');
     // What is sent and what protects it are two things, and are called so.
     await page.getByRole('button', { name: 'Add a password' }).click();
@@ -181,7 +178,7 @@ describeWeb('kinds of notes in a browser', { shapes: ['all'] }, (web) => {
     expect(await problemsOfLooks(page, 'send-password')).toEqual([]);
     const password = (await page.locator('[data-generated]').textContent()) ?? '';
     const link = await finish(page);
-    expect(watched.requests.filter((request) => request.includes(password))).toEqual([]);
+    expect(page.sent.filter((request) => request.includes(password))).toEqual([]);
 
     await page.goto(link);
     await page.getByRole('button', { name: 'Read the note' }).click();

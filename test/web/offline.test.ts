@@ -19,8 +19,7 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
   test('is told by a page, which opens the link with its key as soon as there is an answer', async () => {
     const { link } = await web.client.createNote('the text', { expireSec: 3600, maxViews: 2 });
     await using proxy = await openTamperingProxy(web.baseUrl);
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await visit(page, proxy.url);
     proxy.cut();
     const address = link.replace(web.baseUrl, proxy.url);
@@ -38,8 +37,8 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
   });
 
   test('is told in the language that was chosen, by the name of the service', async () => {
-    await using watched = await web.open({ locale: 'fr-CA' });
-    const { page, context } = watched;
+    await using page = await web.open({ locale: 'fr-CA' });
+    const context = page.context();
     await page.route('**/brand.json', (route) => route.fulfill({ json: { name: 'Files & Co' } }));
     await visit(page, web.baseUrl);
     await context.setOffline(true);
@@ -59,8 +58,7 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
   });
 
   test('an answer of any kind is shown as it came, and nothing of a page is kept', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await visit(page, web.baseUrl);
     expect((await page.goto(`${web.baseUrl}/nonsense`))?.status()).toBe(404);
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
@@ -70,8 +68,7 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
   });
 
   test('what a page is made of goes past the worker that does this', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await visit(page, web.baseUrl);
     await page.goto(web.baseUrl);
     await page.getByRole('heading', { name: PROMISE }).waitFor();

@@ -15,8 +15,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   const statusOf = (page: Page, title: string) => entry(page, title).locator('[data-status]');
 
   test('what was sent is listed with its state, also after the browser has left the page', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const link = await sendFiles(page, web.baseUrl, [file('one.txt'), file('two.txt')], {
       downloads: '3 downloads',
     });
@@ -38,13 +37,12 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
     expect(await page.getByText(/Ended/).count()).toBe(0);
     // What opens an item, and what owns it, stay here: the service sees ids and an item's owner token.
     for (const secret of [link, noteLink].map((one) => one.split('#')[1] ?? '')) {
-      expect(watched.requests.filter((request) => request.includes(secret))).toEqual([]);
+      expect(page.sent.filter((request) => request.includes(secret))).toEqual([]);
     }
   });
 
   test('the link can be copied again, and the item deleted', async () => {
-    await using watched = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
-    const { page } = watched;
+    await using page = await web.open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const link = await sendFiles(page, web.baseUrl, [file('mistake.txt')]);
     await openList(page);
     await entry(page, 'mistake.txt').getByRole('button', { name: 'Copy link' }).click();
@@ -70,8 +68,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   });
 
   test('it says when it was used; it can be used longer and more often, and ended', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const link = await sendFiles(page, web.baseUrl, [file('plan.txt')], {
       downloads: '2 downloads',
       expires: '1 hour',
@@ -111,9 +108,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   });
 
   test('many are found by name, each button says whose it is, and the focus stays in the list', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     const created = await Promise.all(
       ['Übersicht.pdf', 'plan.txt', 'three', 'four', 'five', 'six'].map((name) =>
         web.client.uploadFiles([new File(['x'], name)], { expireSec: 3600, maxDownloads: 2 }),
@@ -138,8 +133,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   });
 
   test('what is deleted right after sending is not in the list', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await sendFiles(page, web.baseUrl, [file('regret.txt')]);
     await page.getByRole('button', { name: 'Delete it now' }).click();
     await page.getByRole('button', { name: 'Yes, delete' }).click();
@@ -149,8 +143,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   });
 
   test('an item that its time has ended says so, one that is gone too', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await sendFiles(page, web.baseUrl, [file('brief.txt')], { expires: '1 second' });
     const link = await sendFiles(page, web.baseUrl, [file('removed.txt')], { expires: '1 day' });
     const items = await ownItems(page);
@@ -164,25 +157,24 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
 
   test('the list moves to another browser in a file under a passphrase', async () => {
     await using one = await web.open();
-    const link = await sendFiles(one.page, web.baseUrl, [file('luggage.txt')], { downloads: '2 downloads' });
-    await openList(one.page);
-    await one.page.getByText('Export the list').click();
-    const exported = one.page.locator('[data-export]').getByLabel('Passphrase');
+    const link = await sendFiles(one, web.baseUrl, [file('luggage.txt')], { downloads: '2 downloads' });
+    await openList(one);
+    await one.getByText('Export the list').click();
+    const exported = one.locator('[data-export]').getByLabel('Passphrase');
     await exported.fill('x');
-    await one.page.getByRole('button', { name: 'Encrypt and save' }).click();
-    await one.page.getByRole('alert').filter({ hasText: 'This passphrase is easy to guess' }).waitFor();
+    await one.getByRole('button', { name: 'Encrypt and save' }).click();
+    await one.getByRole('alert').filter({ hasText: 'This passphrase is easy to guess' }).waitFor();
     await exported.fill(PASSPHRASE);
-    expect(await problemsOfLooks(one.page, 'uploads-export')).toEqual([]);
+    expect(await problemsOfLooks(one, 'uploads-export')).toEqual([]);
     const [download] = await Promise.all([
-      one.page.waitForEvent('download'),
-      one.page.getByRole('button', { name: 'Encrypt and save' }).click(),
+      one.waitForEvent('download'),
+      one.getByRole('button', { name: 'Encrypt and save' }).click(),
     ]);
     const saved = await readFile(await download.path(), 'utf8');
     expect(saved).toContain('"mayfly sent list"');
     expect(saved).not.toContain('luggage');
 
-    await using other = await web.open();
-    const { page } = other;
+    await using page = await web.open();
     await openList(page);
     const importFile = async (text: string, passphrase: string) => {
       await page.getByLabel('Exported file').setInputFiles({
@@ -226,8 +218,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   ])(
     'where storage %s, everything is sent all the same, and the list lasts as long as the page',
     async (_, prepare) => {
-      await using watched = await web.open({}, prepare);
-      const { page } = watched;
+      await using page = await web.open({}, prepare);
       await sendFiles(page, web.baseUrl, [file('fleeting.txt')]);
       await page.getByRole('link', { name: 'My uploads' }).click();
       await entry(page, 'fleeting.txt').waitFor();
@@ -240,9 +231,7 @@ describeWeb('the list of what a browser has sent', { shapes: ['all'] }, (web) =>
   );
 
   test('the list speaks German', async () => {
-    await using watched = await web.open({ locale: 'de-DE' });
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl, { locale: 'de-DE' });
     const files = [new File(['x'], 'Ein recht langer Name einer Datei, der nicht in eine Zeile passt.pdf')];
     const created = await web.client.uploadFiles(files, { expireSec: 3600, maxDownloads: 2 });
     await putItems(page, [itemOf(created, 0)]);

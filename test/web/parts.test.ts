@@ -28,8 +28,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
     });
 
   test('goes on by itself, at once when the browser is online again', async () => {
-    await using watched = await open(inWorker(NO_WAIT_ENDS));
-    const { page, requests } = watched;
+    await using page = await open(inWorker(NO_WAIT_ENDS));
     await upload.choose(page);
     await upload.beginParts(page);
     upload.cut();
@@ -42,14 +41,14 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
     };
     await expect.poll(isDone, { timeout: 60_000 }).toBe(true);
     await upload.expectArrived(page);
-    expect(requests.filter((request) => /^POST \S+\/api\/(upload|meta)\b/.test(request))).toEqual([]);
+    expect(page.sent.filter((request) => /^POST \S+\/api\/(upload|meta)\b/.test(request))).toEqual([]);
   });
 
   test(`goes on by itself after ${OFFLINE_MS / 1000} seconds without a network`, {
     timeout: 240_000 + OFFLINE_MS,
   }, async () => {
-    await using watched = await open();
-    const { page, context } = watched;
+    await using page = await open();
+    const context = page.context();
     await upload.choose(page);
     await upload.beginParts(page);
     await context.setOffline(true);
@@ -63,8 +62,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
   test('goes on by itself when the service was killed and is back', async () => {
     const [one] = web.running.processes;
     if (!one) throw new Error('there is one process');
-    await using watched = await open(inWorker(SHORT_WAITS));
-    const { page } = watched;
+    await using page = await open(inWorker(SHORT_WAITS));
     await upload.choose(page);
     await upload.beginParts(page, { share: 0.3 });
     await one.stop('SIGKILL');
@@ -76,8 +74,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
   });
 
   test('what has gone silent is given up and sent again: parts, the question which are stored, the end', async () => {
-    await using watched = await open(inWorker(SHORT_SILENCE));
-    const { page } = watched;
+    await using page = await open(inWorker(SHORT_SILENCE));
     const silent: string[] = [];
     await page.route(/\/api\/parts\/[^/]+(\/[23]|\/complete)?$/, async (route) => {
       const request = `${route.request().method()} ${new URL(route.request().url()).pathname}`;
@@ -97,8 +94,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
 
   test('one that is stopped leaves nothing behind', async () => {
     const stored = await upload.stored();
-    await using watched = await open();
-    const { page } = watched;
+    await using page = await open();
     await upload.choose(page);
     await upload.beginParts(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -117,18 +113,17 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
   }
 
   test('is continued after a reload, with the file that the browser can still open', async () => {
-    await using watched = await open((context) => context.addInitScript(pickOpfsFile));
-    const { page, requests } = watched;
+    await using page = await open((context) => context.addInitScript(pickOpfsFile));
     await page.goto(upload.proxy.url);
     await writeOpfsFile(page, upload.content);
     await page.getByText('Choose files', { exact: true }).click();
     await upload.beginParts(page, { share: 0.4 });
     await reload(page);
     await page.getByText(/^[4-9]\d ?% of it/).waitFor();
-    const before = requests.length;
+    const before = page.sent.length;
     await page.getByRole('button', { name: 'Continue' }).click();
     await upload.expectArrived(page);
-    const sent = requests.slice(before).filter((request) => /^POST \S+\/api\/parts\/[^/]+\/\d/.test(request));
+    const sent = page.sent.slice(before).filter((request) => /^POST \S+\/api\/parts\/[^/]+\/\d/.test(request));
     expect(sent.length).toBeGreaterThan(0);
     expect(sent.length).toBeLessThan(upload.parts);
     // Nothing is left to continue, and the link is in the list as any other.
@@ -140,8 +135,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
   });
 
   test('elsewhere it is continued with the same file, which is chosen again', async () => {
-    await using watched = await open();
-    const { page } = watched;
+    await using page = await open();
     await upload.choose(page);
     await upload.beginParts(page);
     await reload(page);
@@ -159,8 +153,7 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
 
   test('a file that has changed says so and is sent from the start', async () => {
     const stored = await upload.stored();
-    await using watched = await open();
-    const { page } = watched;
+    await using page = await open();
     await upload.choose(page);
     await page.getByLabel('Downloads').selectOption({ label: '3 downloads' });
     await upload.beginParts(page);
@@ -178,11 +171,10 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
 
   test('one that is discarded leaves nothing behind; one that is over says so', async () => {
     const stored = await upload.stored();
-    await using watched = await open();
-    const { page } = watched;
+    await using page = await open();
     await upload.choose(page);
     await upload.beginParts(page);
-    const other = await watched.context.newPage();
+    const other = await page.context().newPage();
     await other.goto(upload.proxy.url);
     const interrupted = other.getByRole('heading', { name: 'This upload was interrupted' });
     // It is not offered while a page is sending it: the other page waits for that one's lock.
@@ -202,11 +194,10 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
 
   test('without storage it is sent all the same', async () => {
     const withoutStorage = inWorker('delete globalThis.indexedDB');
-    await using watched = await open(async (context) => {
+    await using page = await open(async (context) => {
       await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'indexedDB'));
       await withoutStorage(context);
     });
-    const { page } = watched;
     await upload.choose(page);
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     await upload.expectArrived(page);
@@ -222,15 +213,14 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
 
   test('its link can be shared before it is sent: whoever opens it sees how far it is, and then what it is', async () => {
     await using sender = await open();
-    await using receiver = await web.open({}, async (context) => {
+    await using page = await web.open({}, async (context) => {
       await noPicker(context);
       await inWorker(SHORT_SILENCE)(context);
     });
-    const { page } = receiver;
-    const link = await beginEarly(sender.page);
-    await sender.page.getByText('Anyone who opens it now sees the progress and can wait.').waitFor();
-    await sender.page.getByRole('img', { name: 'QR code' }).waitFor();
-    expect(await problemsOfLooks(sender.page, 'send-early')).toEqual([]);
+    const link = await beginEarly(sender);
+    await sender.getByText('Anyone who opens it now sees the progress and can wait.').waitFor();
+    await sender.getByRole('img', { name: 'QR code' }).waitFor();
+    expect(await problemsOfLooks(sender, 'send-early')).toEqual([]);
     // One answer never comes: the next question is answered.
     let questions = 0;
     await page.route('**/api/arrival/*', async (route) => {
@@ -246,26 +236,25 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
     expect(await page.title()).toMatch(/^[3-9]\d ?% · Mayfly$/);
     expect(await problemsOfLooks(page, 'receive-arriving')).toEqual([]);
     upload.unlimited();
-    await sender.page.getByRole('heading', { name: 'Here is your link' }).waitFor();
-    expect(await shownLink(sender.page)).toBe(link);
+    await sender.getByRole('heading', { name: 'Here is your link' }).waitFor();
+    expect(await shownLink(sender)).toBe(link);
     // The code that somebody is about to photograph stays where it was.
-    await sender.page.getByRole('img', { name: 'QR code' }).waitFor();
+    await sender.getByRole('img', { name: 'QR code' }).waitFor();
     await page.getByText('large.bin').waitFor();
     expect(questions).toBeGreaterThan(2);
     expect(await page.title()).toMatch(/^Mayfly/);
-    expect(receiver.requests.filter((request) => request.includes('/api/download/'))).toEqual([]);
-    await upload.expectArrived(sender.page);
+    expect(page.sent.filter((request) => request.includes('/api/download/'))).toEqual([]);
+    await upload.expectArrived(sender);
   });
 
   const lost = 'If you have already shared the link, it will not work.';
 
   test('who waits goes on at once when the page is looked at again, also in German; a stopped upload is called that', async () => {
     await using sender = await open(undefined, 'en-US');
-    await using receiver = await web.open({ locale: 'de-DE' }, async (context) => {
+    await using page = await web.open({ locale: 'de-DE' }, async (context) => {
       await context.addInitScript(NO_WAIT_ENDS);
     });
-    const { page } = receiver;
-    const link = await beginEarly(sender.page);
+    const link = await beginEarly(sender);
     await page.goto(link);
     await page.getByRole('heading', { name: 'Etwas ist auf dem Weg zu Ihnen' }).waitFor();
     expect(await problemsOfLooks(page, 'receive-arriving-german')).toEqual([]);
@@ -276,16 +265,15 @@ describeWeb('an upload in parts', { shapes: ['all'], settings: SHORT_PARTS }, (w
     upload.proxy.mend();
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await page.getByText('Sobald alles da ist, geht es von selbst weiter.').waitFor();
-    await sender.page.getByRole('button', { name: 'Cancel' }).click();
-    await sender.page.getByRole('alert').filter({ hasText: lost }).waitFor();
+    await sender.getByRole('button', { name: 'Cancel' }).click();
+    await sender.getByRole('alert').filter({ hasText: lost }).waitFor();
     await page.evaluate(() => dispatchEvent(new Event('online')));
     await page.locator('[data-problem=never-complete]').waitFor();
     expect(await problemsOfLooks(page, 'receive-never-complete-german')).toEqual([]);
   });
 
   test('its link is shown again when it is continued, and is said to be lost when it is discarded', async () => {
-    await using watched = await open();
-    const { page } = watched;
+    await using page = await open();
     const link = await beginEarly(page);
     await reload(page);
     await page.getByText('it will work once everything has been sent').waitFor();

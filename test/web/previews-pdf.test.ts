@@ -32,11 +32,9 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
   test('page by page, with the keyboard, and nothing of it stays', async () => {
     const text = 'BT /F1 24 Tf 20 150 Td (Hello) Tj ET';
     const { link } = await send({ 'two pages.pdf': pdfOf(pages([square(text), square(BLUE)])), 'b.txt': 'b' });
-    await using watched = await web.open({}, noPicker);
-    const { page, requests } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, noPicker);
     await button(page, 'Preview two pages.pdf').waitFor();
-    expect(requests.filter((request) => request.includes('pdf'))).toEqual([]); // nothing is loaded in advance
+    expect(page.sent.filter((request) => request.includes('pdf'))).toEqual([]); // nothing is loaded in advance
     const workersBefore = page.workers().length;
     await button(page, 'Preview two pages.pdf').click();
     const first = 'Page 1 of two pages.pdf';
@@ -46,7 +44,7 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
     const white = await coloursOf(page, first);
     expect(white.middle).toEqual(WHITE_PIXEL);
     expect(white.count).toBeGreaterThan(2); // letters, with soft edges, in a font that the document does not hold
-    expect(requests.filter((request) => /\/assets\/LiberationSans-Regular/.test(request))).toHaveLength(1);
+    expect(page.sent.filter((request) => /\/assets\/LiberationSans-Regular/.test(request))).toHaveLength(1);
     const focus = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
     const passed: unknown[] = [];
     await button(page, 'Close').focus();
@@ -81,8 +79,8 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
     const address = elsewhere.url;
     const html = `<!doctype html><!-- %PDF-1.7 --><script>globalThis.hasRun = true; fetch('${address}/html')</script>`;
     const { link } = await send({ 'hostile.pdf': hostilePdf(address), 'page.pdf': html });
-    await using watched = await web.open({}, noPicker);
-    const { page, context, requests } = watched;
+    await using page = await web.open({}, noPicker);
+    const context = page.context();
     await page.goto(link);
     await button(page, 'Preview hostile.pdf').click();
     for (const name of ['Page 1 of hostile.pdf', 'Page 2 of hostile.pdf']) {
@@ -98,7 +96,7 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
     expect(await page.evaluate(() => 'hasRun' in globalThis)).toBe(false);
     expect([context.pages().length, page.frames().length]).toEqual([1, 1]);
     expect(asked).toEqual([]);
-    const hosts = new Set(requests.map((request) => new URL(request.split(/\s/)[1] ?? '').host));
+    const hosts = new Set(page.sent.map((request) => new URL(request.split(/\s/)[1] ?? '').host));
     expect([...hosts]).toEqual([new URL(web.baseUrl).host]);
   });
 
@@ -127,14 +125,12 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
       34: stream('no picture', `${picture.replace('Component 8', 'Component 1')} /Filter /JBIG2Decode`),
     };
     const { link } = await send({ 'foreign.pdf': pdfOf(objects) });
-    await using watched = await web.open({}, noPicker);
-    const { page, requests } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, {}, noPicker);
     await button(page, 'Preview').click();
     await canvas(page, 'Page 1 of foreign.pdf').waitFor();
     expect((await coloursOf(page, 'Page 1 of foreign.pdf')).middle).toEqual(BLUE_PIXEL);
     const lookedUp = ['UniGB-UCS2-H', 'openjpeg', 'jbig2'];
-    expect(lookedUp.filter((name) => requests.some((request) => request.includes(`/assets/${name}-`)))).toEqual(
+    expect(lookedUp.filter((name) => page.sent.some((request) => request.includes(`/assets/${name}-`)))).toEqual(
       lookedUp,
     );
   });
@@ -152,9 +148,7 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
       'protected.pdf': protectedPdf(),
       'huge.pdf': pdfOf(huge),
     });
-    await using watched = await web.open({ deviceScaleFactor: 4 }, noPicker);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, { deviceScaleFactor: 4 }, noPicker);
     await button(page, 'Preview broken.pdf').click();
     await page.locator('dialog [data-unshowable=unshowable]').waitFor();
     await button(page, 'Save').waitFor();
@@ -185,23 +179,19 @@ describeWeb('PDF, looked at before it is saved', { shapes: ['all'] }, (web) => {
   test('without what it takes to show it, it says so, in German, too', async () => {
     const { link } = await send({ 'Brief.pdf': pdfOf(pages([square('BT /F1 24 Tf 20 90 Td (Text) Tj ET')])) });
     for (const missing of ['pdf.worker', 'LiberationSans', 'open-pdf']) {
-      const watched = await web.open({ locale: 'de-DE' }, noPicker);
-      const { page, faults } = watched;
+      const page = await web.visit(link, { locale: 'de-DE' }, noPicker);
       try {
-        await page.goto(link);
         await page.route(`**/assets/${missing}*`, (route) => route.abort());
         await button(page, 'Vorschau').click();
         await page.getByText('Was zum Anzeigen nötig ist, ließ sich nicht laden.').waitFor();
         // The browser's own words about what did not come.
-        expect(faults.filter((fault) => !/Failed to (load resource|fetch)/.test(fault))).toEqual([]);
+        expect(page.faults.filter((fault) => !/Failed to (load resource|fetch)/.test(fault))).toEqual([]);
       } finally {
-        faults.length = 0;
-        await watched[Symbol.asyncDispose]();
+        page.faults.length = 0;
+        await page[Symbol.asyncDispose]();
       }
     }
-    await using watched = await web.open({ locale: 'de-DE' }, noPicker);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, { locale: 'de-DE' }, noPicker);
     await button(page, 'Vorschau').click();
     await canvas(page, 'Seite 1 von Brief.pdf').waitFor();
     await page.getByText('Seite 1 von 1').waitFor();

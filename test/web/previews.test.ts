@@ -59,8 +59,8 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     return client().uploadFiles(sources, { expireSec: 3600, maxDownloads });
   }
 
-  const open = () =>
-    web.open({}, async (context) => {
+  const visit = (link: string) =>
+    web.visit(link, {}, async (context) => {
       await noPicker(context);
       await context.addInitScript(watchObjectUrls);
     });
@@ -73,9 +73,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'behind.bin', content: bytes(3_000 * KIB) },
     ];
     const created = await send(files);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(created.link);
+    await using page = await visit(created.link);
     await page.getByText('The first file that you preview or save by itself uses one download.').waitFor();
     await page.getByText('included for 1 hour').waitFor();
     const before = proxy().downloadedBytes;
@@ -95,9 +93,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'trip/paper.zip', type: 'application/zip', content: 'PK' },
     ];
     const created = await send(files);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(created.link);
+    await using page = await visit(created.link);
     await button(page, 'Preview beach.png').waitFor();
     expect(await problemsOfLooks(page, 'previews-list')).toEqual([]);
     expect(await button(page, 'Preview paper.zip').count()).toBe(0);
@@ -131,9 +127,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
 
   test('the last download is enough for all of it, while others find nothing left', async () => {
     const created = await send([{ name: 'film.webm', type: 'video/webm', content: await film() }], 1);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(created.link);
+    await using page = await visit(created.link);
     await page.getByText('A preview uses one download, too.').waitFor();
     await button(page, 'Preview').click();
     await page.waitForFunction(() => (document.querySelector('video')?.videoWidth ?? 0) === 320);
@@ -154,9 +148,8 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
   let filmed: Promise<Buffer<ArrayBuffer>> | undefined;
   const film = () => {
     filmed ??= (async () => {
-      await using watched = await web.open();
-      await watched.page.goto(web.baseUrl);
-      return await webm(watched.page);
+      await using page = await web.visit(web.baseUrl);
+      return await webm(page);
     })();
     return filmed;
   };
@@ -190,9 +183,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       content: Buffer.from(text, 'latin1'),
     }));
     const { link } = await send([both, ...others]);
-    await using watched = await open();
-    const { page, requests } = watched;
-    await page.goto(link);
+    await using page = await visit(link);
     for (const [name, text] of Object.entries(texts)) {
       await button(page, `Preview ${name}`).click();
       await shown(page).waitFor();
@@ -214,7 +205,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
     expect((await objectUrls(page, 'types')).toSorted()).toEqual(['image/gif', 'image/png']);
     expect(await objectUrls(page, 'live')).toEqual([]);
     expect(asked).toEqual([]);
-    const hosts = new Set(requests.map((request) => new URL(request.split(/\s/)[1] ?? '').host));
+    const hosts = new Set(page.sent.map((request) => new URL(request.split(/\s/)[1] ?? '').host));
     hosts.delete(''); // of blobs
     expect([...hosts]).toEqual([new URL(proxy().url).host]);
   });
@@ -226,9 +217,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'long.log', content: log },
       { name: 'bomb.png', content: blackPng(40_000, 2_600) },
     ]);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await visit(link);
     await button(page, 'Preview long.log').click();
     await page.getByText('This is its first part: 1 MB of 4 MB.').waitFor();
     expect(await shown(page).textContent()).toBe(log.slice(0, 1024 ** 2));
@@ -245,9 +234,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'a.txt', content: 'first' },
       { name: 'b.txt', content: 'second' },
     ]);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await visit(link);
     await button(page, 'Preview b.txt').focus();
     await page.keyboard.press('Enter');
     await page.getByText('second').waitFor();
@@ -272,9 +259,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'a.txt', content: 'first' },
       { name: 'wanted.bin', content: wanted },
     ]);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(created.link);
+    await using page = await visit(created.link);
     expect((await save(page, 'Save a.txt')).toString()).toBe('first');
     proxy().cut();
     try {
@@ -296,9 +281,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'Urlaub/Liste für den Strand, die etwas länger heißt.txt', content: 'Sonne' },
       { name: 'Urlaub/Meer.png', content: png(300, 200) },
     ]);
-    await using watched = await web.open({ locale: 'de-DE' }, noPicker);
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link, { locale: 'de-DE' }, noPicker);
     await page.getByText('einzeln speichern, verbraucht einen Download').waitFor();
     expect(await problemsOfLooks(page, 'previews-german')).toEqual([]);
     await button(page, 'Vorschau von Meer.png').click();
@@ -313,9 +296,7 @@ describeWeb('files of an upload, previewed and saved one by one', { shapes: ['al
       { name: 'a.txt', content: 'right' },
       { name: 'b.txt', content: 'right, too' },
     ]);
-    await using watched = await open();
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await visit(link);
     proxy().tampering = { kind: 'flip', at: 60 };
     try {
       await button(page, 'Preview a.txt').click();
@@ -338,8 +319,7 @@ describeWeb(
     test('there is only the whole', async () => {
       const files = ['a.txt', 'b.txt'].map((name) => new File(['text'], name));
       const { link } = await web.client.uploadFiles(files, { expireSec: 3600, maxDownloads: 1 });
-      await using watched = await web.open();
-      const { page } = watched;
+      await using page = await web.open();
       const config = page.waitForResponse('**/api/config');
       await page.goto(link);
       await page.getByText('a.txt').waitFor();
@@ -359,9 +339,7 @@ describeWeb(
       const textOf = (name: string) => name.repeat(40_000);
       const files = ['a.txt', 'b.txt'].map((name) => new File([textOf(name)], name));
       const created = await web.client.uploadFiles(files, { expireSec: 3600, maxDownloads: 5 });
-      await using watched = await web.open({}, noPicker);
-      const { page } = watched;
-      await page.goto(created.link);
+      await using page = await web.visit(created.link, {}, noPicker);
       expect((await save(page, 'Save a.txt')).toString()).toBe(textOf('a.txt'));
       await page.waitForTimeout(2_000); // its time passes
       await button(page, 'Preview b.txt').click();

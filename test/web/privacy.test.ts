@@ -9,8 +9,7 @@ const CANARY = 'canary-4711-plain';
 describeWeb('what leaves a browser', { shapes: ['all'] }, (web) => {
   test('is never the key, the password, a name or a word of what is sent', async () => {
     await using proxy = await openTamperingProxy(web.baseUrl, { records: true });
-    await using watched = await web.open({}, noPicker);
-    const { page, requests } = watched;
+    await using page = await web.open({}, noPicker);
     const password = `${CANARY}-password`;
     const file = { name: `${CANARY}.txt`, buffer: Buffer.from(`${CANARY} `.repeat(1000)) };
     const fileLink = await sendFiles(page, proxy.url, [file], { password });
@@ -39,16 +38,15 @@ describeWeb('what leaves a browser', { shapes: ['all'] }, (web) => {
     for (const { output } of web.running.processes) {
       for (const word of forbidden) expect(output().includes(word)).toBe(false);
     }
-    const hosts = new Set(requests.map((text) => new URL(text.split(/\s/)[1] ?? '').host));
+    const hosts = new Set(page.sent.map((text) => new URL(text.split(/\s/)[1] ?? '').host));
     expect([...hosts]).toEqual([new URL(proxy.url).host]);
-    expect(requests.filter((text) => /"referer":"[^"]/i.test(text))).toEqual([]);
+    expect(page.sent.filter((text) => /"referer":"[^"]/i.test(text))).toEqual([]);
   });
 
   test('opening a link, as a preview or a mail scanner does, spends nothing', async () => {
     const upload = await web.client.uploadFiles([new File(['once'], 'once.txt')], { expireSec: 3600, maxDownloads: 1 });
     const note = await web.client.createNote('once', { expireSec: 3600, maxViews: 1 });
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     for (const { link } of [upload, note]) {
       for (const method of ['GET', 'HEAD']) await fetch(link, { method });
       await page.goto(link);
@@ -61,7 +59,7 @@ describeWeb('what leaves a browser', { shapes: ['all'] }, (web) => {
   });
 
   test('everything works without a place to store anything', async () => {
-    await using watched = await web.open({}, (context) =>
+    await using page = await web.open({}, (context) =>
       context.addInitScript(() => {
         for (const name of ['localStorage', 'sessionStorage', 'indexedDB']) {
           Object.defineProperty(globalThis, name, {
@@ -72,7 +70,7 @@ describeWeb('what leaves a browser', { shapes: ['all'] }, (web) => {
         }
       }),
     );
-    const link = await sendNote(watched.page, web.baseUrl, 'nothing stored');
+    const link = await sendNote(page, web.baseUrl, 'nothing stored');
     expect((await web.client.viewNote(link)).text).toBe('nothing stored');
   });
 });

@@ -33,29 +33,27 @@ describeWeb('what a link says of its password', { shapes: ['all'] }, (web) => {
 
   test.each(KINDS)('a service that invents a password gets none: %s', async (_, kind) => {
     const { link, id } = await make(kind);
-    await using watched = await web.open();
-    await lie(watched.page, invented);
-    await watched.page.goto(link);
-    await watched.page.locator('[data-problem=tampered]').waitFor();
-    expect(await watched.page.locator('input').count()).toBe(0);
-    expect(watched.requests.filter((request) => request.startsWith('POST'))).toEqual([]);
+    await using page = await web.open();
+    await lie(page, invented);
+    await page.goto(link);
+    await page.locator('[data-problem=tampered]').waitFor();
+    expect(await page.locator('input').count()).toBe(0);
+    expect(page.sent.filter((request) => request.startsWith('POST'))).toEqual([]);
     expect((await web.client.getUsage({ kind, id })).usedCount).toBe(0);
   });
 
   test.each(KINDS)('a service that hides one is found out: %s', async (_, kind) => {
     const { link } = await make(kind, { password: 'right' });
-    await using watched = await web.open();
-    await lie(watched.page, hidden);
-    await watched.page.goto(link);
-    await watched.page.locator('[data-problem=tampered]').waitFor();
-    expect(await opened(watched.page).count()).toBe(0);
-    expect(watched.requests.filter((request) => request.startsWith('POST'))).toEqual([]);
+    await using page = await web.open();
+    await lie(page, hidden);
+    await page.goto(link);
+    await page.locator('[data-problem=tampered]').waitFor();
+    expect(await opened(page).count()).toBe(0);
+    expect(page.sent.filter((request) => request.startsWith('POST'))).toEqual([]);
   });
 
   test.each(KINDS)('an old link opens as it did: %s', async (_, kind) => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(await asOld((await make(kind)).link));
+    await using page = await web.visit(await asOld((await make(kind)).link));
     await opened(page).waitFor();
     await page.goto(await asOld((await make(kind, { password: 'right' })).link));
     await page.getByLabel('Password').fill('right');
@@ -64,8 +62,7 @@ describeWeb('what a link says of its password', { shapes: ['all'] }, (web) => {
   });
 
   test.each(KINDS)('before a password by pbkdf2 is asked for, its reader is: %s', async (_, kind) => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const { link } = await make(kind, { password: 'right', passwordAlgo: 'pbkdf2' });
     for (const text of [link, await asOld(link)]) {
       await page.goto('about:blank');

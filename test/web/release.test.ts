@@ -50,7 +50,7 @@ describeWeb('the published release', { shapes: ['all'], settings: { REPORTS: 'on
     await using recorder = await recordLoads(web.baseUrl);
     const { url, loaded, modules } = recorder;
     const here = (link: string) => link.replace(web.baseUrl, url);
-    await using watched = await web.open({}, async (context) => {
+    await using page = await web.open({}, async (context) => {
       await noPicker(context);
       await context.addInitScript(TELL_MODULES);
       await context.addInitScript(() =>
@@ -60,7 +60,6 @@ describeWeb('the published release', { shapes: ['all'], settings: { REPORTS: 'on
         }),
       );
     });
-    const { page } = watched;
     const openLink = async (link: string) => {
       await page.goto('about:blank'); // another link in the same page would be a reload
       await page.goto(here(link));

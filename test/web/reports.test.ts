@@ -37,34 +37,30 @@ describeWeb('reports', { shapes: ['all'], settings: { REPORTS: 'on', REPORT_PUBL
 
   test('a file is reported without its link, which the service never sees, and nothing is spent', async () => {
     const { id, link } = await web.client.uploadFiles([file()], stay);
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link);
     await page.getByRole('heading', { name: 'look.txt' }).waitFor();
     await report(page, 'Harmful software', { text: 'It wants to be installed.' });
     expect(await reportsOf(id)).toMatchObject([
       { kind: 'malware', text: 'It wants to be installed.', item: 'upload', isDisclosed: false },
     ]);
     const fragment = link.slice(link.indexOf('#') + 1);
-    expect(watched.requests.filter((request) => request.includes(fragment))).toEqual([]);
+    expect(page.sent.filter((request) => request.includes(fragment))).toEqual([]);
     await page.getByText('3 of 3').waitFor();
   });
 
   test('a link that is disclosed is opened by the operator, and seen by nobody in between', async () => {
     const { id, link } = await web.client.createNote('a canary', { expireSec: 3600, maxViews: 2 });
-    await using watched = await web.open();
-    await watched.page.goto(link);
-    await watched.page.getByRole('button', { name: 'Read the note' }).waitFor();
-    await report(watched.page, 'Phishing or fraud', { isDisclosed: true });
+    await using page = await web.visit(link);
+    await page.getByRole('button', { name: 'Read the note' }).waitFor();
+    await report(page, 'Phishing or fraud', { isDisclosed: true });
     const fragment = link.slice(link.indexOf('#') + 1);
-    expect(watched.requests.filter((request) => request.includes(fragment))).toEqual([]);
+    expect(page.sent.filter((request) => request.includes(fragment))).toEqual([]);
     const opened = await admin(['open', `${id}/1`], { REPORT_PRIVATE_KEY: keys.privateKey });
     expect(opened).toMatchObject({ code: 0, facts: { verdict: 'genuine', link } });
   });
 
   test('a request is reported by whoever is asked, and not by whoever asks', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const { dropLink, keepLink } = await askForFiles(page, web.baseUrl, 'Your papers');
     await page.goto(dropLink);
     await page.getByRole('heading', { name: 'Your papers' }).waitFor();
@@ -86,9 +82,7 @@ describeWeb('reports', { shapes: ['all'], settings: { REPORTS: 'on', REPORT_PUBL
   });
 
   test('what is blocked says so, and why, to whoever has its link, and to whoever sent it', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await chooseFiles(page, [{ name: 'mine.txt', buffer: Buffer.from('mine') }]);
     await page.getByRole('button', { name: 'Encrypt and send' }).click();
     const link = await shownLink(page);
@@ -113,9 +107,7 @@ describeWeb('reports', { shapes: ['all'], settings: { REPORTS: 'on', REPORT_PUBL
 
   test('a report that does not arrive can be sent again; the way there and back is for everybody', async () => {
     const { id, link } = await web.client.uploadFiles([file()], stay);
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(link);
+    await using page = await web.visit(link);
     await button(page).click();
     const dialog = page.getByRole('dialog');
     expect(await problemsOfLooks(page, 'report')).toEqual([]);
@@ -138,8 +130,7 @@ describeWeb('reports', { shapes: ['all'], settings: { REPORTS: 'on', REPORT_PUBL
 describeWeb('a service that takes no reports', { shapes: ['all'] }, (web) => {
   test('offers none', async () => {
     const { link } = await web.client.uploadFiles([file()], stay);
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await Promise.all([page.waitForResponse('**/api/config'), page.goto(link)]);
     await page.getByRole('heading', { name: 'look.txt' }).waitFor();
     expect(await page.getByRole('button', { name: 'Report this' }).count()).toBe(0);

@@ -53,17 +53,15 @@ describeWeb('saving a download', { shapes: ['all'], settings: { DOWNLOAD_LEASE_S
 
   test('a browser without storage of its own keeps the file in memory, and says what it needs', async () => {
     proxy().tampering = { kind: 'none' };
-    await using watched = await web.open({}, IN_MEMORY.prepare);
-    const { page } = watched;
-    await page.goto(await upload());
+    await using page = await web.visit(await upload(), {}, IN_MEMORY.prepare);
     await page.getByText('This browser keeps the whole file in its own storage').waitFor();
     expect((await IN_MEMORY.save(page, () => click(page)))?.equals(CONTENT)).toBe(true);
   });
 
   test('a browser whose storage is full says so, and hands out nothing', async () => {
     proxy().tampering = { kind: 'none' };
-    await using watched = await web.open({}, STORAGE.prepare);
-    const { page, context } = watched;
+    await using page = await web.open({}, STORAGE.prepare);
+    const context = page.context();
     const session = await context.newCDPSession(page);
     await page.goto(await upload());
     await session.send('Storage.overrideQuotaForOrigin', { origin: proxy().url, quotaSize: 1_500_000 });
@@ -73,15 +71,12 @@ describeWeb('saving a download', { shapes: ['all'], settings: { DOWNLOAD_LEASE_S
 
   test('a stopped download leaves no file', async () => {
     proxy().tampering = { kind: 'none' };
-    await using watched = await web.open({}, PICKED.prepare);
-    const { page } = watched;
+    await using page = await web.open({}, PICKED.prepare);
     const link = await upload();
     await page.goto(link);
-    let proceed = () => {};
+    const { promise: held, resolve: proceed } = Promise.withResolvers<void>();
     await page.route('**/api/download/*', async (route) => {
-      await new Promise<void>((resolve) => {
-        proceed = resolve;
-      });
+      await held;
       await route.abort();
     });
     await click(page);

@@ -59,8 +59,7 @@ function watch(page: Page, web: Web) {
 
 describeWeb('a page where sending takes a sign-in', { shapes: ['all'], settings }, (web) => {
   test('signs in in another tab, and sends what was chosen before', async () => {
-    await using watched = await web.open();
-    const { page, requests } = watched;
+    await using page = await web.open();
     const seen = watch(page, web);
     await page.goto(web.baseUrl);
     await page.getByText(NEEDED).waitFor();
@@ -68,7 +67,7 @@ describeWeb('a page where sending takes a sign-in', { shapes: ['all'], settings 
     await send(page);
     await page.getByText('Sign in first, then send.').waitFor();
     expect(await link(page).evaluate((element) => element === document.activeElement)).toBe(true);
-    expect(requests.filter((text) => text.includes('POST') && text.includes('/api/upload'))).toEqual([]);
+    expect(page.sent.filter((text) => text.includes('POST') && text.includes('/api/upload'))).toEqual([]);
     expect(await problemsOfLooks(page, 'sign-in')).toEqual([]);
 
     await signIn(page);
@@ -86,9 +85,7 @@ describeWeb('a page where sending takes a sign-in', { shapes: ['all'], settings 
   });
 
   test('a text that was typed is still there, and is sent; so is a request for files', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     await page.getByText('Note', { exact: true }).click();
     await page.locator('textarea').fill('what was typed');
     await signIn(page);
@@ -100,9 +97,7 @@ describeWeb('a page where sending takes a sign-in', { shapes: ['all'], settings 
   });
 
   test('a token that has ended is asked for again, and nothing that was chosen is lost', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     const ended = `mfo_${Date.now() - 1_000}.${'A'.repeat(80)}`;
     await page.evaluate((token) => sessionStorage.setItem('mayfly-create-key', token), ended);
     await page.reload();
@@ -117,9 +112,7 @@ describeWeb('a page where sending takes a sign-in', { shapes: ['all'], settings 
   });
 
   test('an account that may not send is told so, and may try as another', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(web.baseUrl);
+    await using page = await web.visit(web.baseUrl);
     const tab = await goToProvider(page, 'guest');
     await tab.getByRole('link').click();
     await tab.getByRole('heading', { name: 'This account may not send from this page' }).waitFor();
@@ -132,12 +125,10 @@ describeWeb('a page where sending takes a sign-in', { shapes: ['all'], settings 
   });
 
   test('an answer that this tab has not asked for signs nobody in', async () => {
-    await using watched = await web.open();
-    const { page, requests } = watched;
-    await page.goto(`${web.baseUrl}/signin?code=of-somebody&state=else`);
+    await using page = await web.visit(`${web.baseUrl}/signin?code=of-somebody&state=else`);
     await page.getByRole('heading', { name: 'Signing in did not work' }).waitFor();
     expect(page.url()).toBe(`${web.baseUrl}/signin`);
-    expect(requests.filter((text) => text.includes('/api/session'))).toEqual([]);
+    expect(page.sent.filter((text) => text.includes('/api/session'))).toEqual([]);
 
     await page.goto(web.baseUrl);
     const tab = await goToProvider(page, 'anna');

@@ -48,8 +48,8 @@ async function sendAndList(page: Page, baseUrl: string) {
 
 describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
   test('a browser that is asked to tell shows what was downloaded, by the name that only it knows', async () => {
-    await using watched = await web.open({}, subscribes);
-    const { page, context, requests } = watched;
+    await using page = await web.open({}, subscribes);
+    const context = page.context();
     const session = await context.newCDPSession(page);
     let registrationId = '';
     session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
@@ -65,7 +65,7 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
     expect(await button.getAttribute('aria-pressed')).toBe('true');
     expect(await problemsOfLooks(page, 'uploads-told')).toEqual([]);
 
-    const asked = requests.find((text) => text.includes('/hooks')) ?? '';
+    const asked = page.sent.find((text) => text.includes('/hooks')) ?? '';
     const { push } = JSON.parse(asked.split('\n').at(-1) ?? '');
     expect(push).toMatchObject({ endpoint: ENDPOINT, keys: { p256dh: browserKey } });
     expect(asked).not.toContain('plan.pdf');
@@ -83,23 +83,22 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
     // One that was already on its way has no words of its own any more.
     await deliver(session, registrationId, web.baseUrl, JSON.stringify({ id: 'one', key: 'of another' }));
     await expect.poll(() => shownTitles(page)).toContain('Something you sent was opened');
-    expect(requests.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
+    expect(page.sent.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
   });
 
   test('a browser that asked for files is told when something arrives, by the name that only it knows', async () => {
-    await using watched = await web.open({}, subscribes);
-    const { page, requests } = watched;
+    await using page = await web.open({}, subscribes);
     const { dropLink } = await askForFiles(page, web.baseUrl, 'Tax papers');
     await openList(page, web.baseUrl);
     await page.getByRole('button', { name: 'Tell me when something arrives' }).click();
     await page.getByText('This browser will tell you').waitFor();
-    const asked = requests.find((text) => text.includes('/hooks')) ?? '';
+    const asked = page.sent.find((text) => text.includes('/hooks')) ?? '';
     expect(asked).toContain(`/api/own/request/${new URL(dropLink).pathname.split('/').at(-1)}/hooks`);
     expect(asked).not.toContain('Tax papers');
     const { push } = JSON.parse(asked.split('\n').at(-1) ?? '');
 
     // What the service is asked to tell, the browser shows.
-    const session = await watched.context.newCDPSession(page);
+    const session = await page.context().newCDPSession(page);
     const registered = new Promise<string>((resolve) => {
       session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
         const found = registrations.find(({ scopeURL }) => scopeURL.endsWith('/handover/'));
@@ -114,28 +113,26 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
     await page.reload();
     await page.locator('[aria-pressed=true]').click();
     await page.getByText('You will not be told any more.').waitFor();
-    expect(requests.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
+    expect(page.sent.filter((text) => text.startsWith('DELETE') && text.includes('/hooks'))).toHaveLength(1);
   });
 
   test('where notifications are not allowed nothing is asked of the service, and the page says why', async () => {
-    await using watched = await web.open({}, async (context) => {
+    await using page = await web.open({}, async (context) => {
       await subscribes(context);
       await context.addInitScript(() => {
         Notification.requestPermission = async () => 'denied';
       });
     });
-    const { page, requests } = watched;
     await sendAndList(page, web.baseUrl);
     await page.getByRole('button', { name: 'Tell me when it is downloaded' }).click();
     await page.getByText('Notifications from this page are not allowed.').waitFor();
-    expect(requests.filter((text) => text.includes('/hooks'))).toEqual([]);
+    expect(page.sent.filter((text) => text.includes('/hooks'))).toEqual([]);
   });
 
   test('a browser without push has no such button', async () => {
     const withoutPush = (context: BrowserContext) =>
       context.addInitScript(() => Reflect.deleteProperty(globalThis, 'PushManager'));
-    await using watched = await web.open({}, withoutPush);
-    const { page } = watched;
+    await using page = await web.open({}, withoutPush);
     await sendAndList(page, web.baseUrl);
     await page.getByRole('button', { name: 'Change' }).waitFor();
     expect(await page.getByRole('button', { name: 'Tell me' }).count()).toBe(0);
@@ -144,8 +141,7 @@ describeWeb('being told of uses', { shapes: ['all'], settings }, (web) => {
 
 describeWeb('a service that tells nobody', { shapes: ['all'] }, (web) => {
   test('has no such button', async () => {
-    await using watched = await web.open({}, subscribes);
-    const { page } = watched;
+    await using page = await web.open({}, subscribes);
     await sendAndList(page, web.baseUrl);
     await page.getByRole('button', { name: 'Change' }).waitFor();
     expect(await page.getByRole('button', { name: 'Tell me' }).count()).toBe(0);

@@ -21,8 +21,7 @@ describeWeb('to and fro between the form, the link and the list', { shapes: ['al
     }, name);
 
   test('Back leads from the link to the form, Forward to the link, and neither address nor history has its key', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const sent = await sendFiles(page, web.baseUrl, [file('plan.txt')]);
     await page.goBack();
     await form(page).waitFor();
@@ -51,8 +50,7 @@ describeWeb('to and fro between the form, the link and the list', { shapes: ['al
   });
 
   test('an entry of a link that was sent before a reload does not show what was sent afterwards', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await sendFiles(page, web.baseUrl, [file('before.txt')]);
     await page.getByRole('button', { name: 'Send something else' }).click();
     await page.reload();
@@ -67,8 +65,7 @@ describeWeb('to and fro between the form, the link and the list', { shapes: ['al
   });
 
   test('the last choices are there the next time, and the password is not', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const choices = { downloads: '3 downloads', expires: '1 hour', password: 'correct horse' };
     await sendFiles(page, web.baseUrl, [file('plan.txt')], choices);
     await page.goto(web.baseUrl);
@@ -82,9 +79,7 @@ describeWeb('to and fro between the form, the link and the list', { shapes: ['al
   });
 
   test('what is dropped on the list, or beside a note, is on the form for files, and once', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
-    await page.goto(`${web.baseUrl}/uploads`);
+    await using page = await web.visit(`${web.baseUrl}/uploads`);
     await page.getByRole('heading', { name: 'My uploads' }).waitFor();
     expect(await drop(page, 'dropped.txt')).toBe(false); // the browser does not open it
     await page.getByRole('button', { name: 'Remove dropped.txt' }).waitFor();
@@ -99,8 +94,8 @@ describeWeb('to and fro between the form, the link and the list', { shapes: ['al
 
   test('what is under way is on the list, nothing is added to it, and other tabs follow', async () => {
     // The list asks again every half minute: what comes sooner was told.
-    await using watched = await web.open({}, (context) => context.addInitScript(hurried(30_000, 3_600_000)));
-    const { page, context } = watched;
+    await using page = await web.open({}, (context) => context.addInitScript(hurried(30_000, 3_600_000)));
+    const context = page.context();
     const other = await context.newPage();
     await other.goto(`${web.baseUrl}/uploads`);
     await other.locator('[data-empty]').waitFor();

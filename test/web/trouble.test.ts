@@ -27,8 +27,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   }
 
   test('goes on when the connection is back', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await beginUpload(page);
     upload.cut();
     await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor();
@@ -41,8 +40,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   });
 
   test('goes on by itself when the browser is online again', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await beginUpload(page);
     upload.cut();
     await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor();
@@ -54,8 +52,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   test('survives a restart of the service in its middle', async () => {
     const [one] = web.running.processes;
     if (!one) throw new Error('there is one process');
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await beginUpload(page);
     await one.stop('SIGKILL');
     await page.getByRole('button', { name: 'Try again' }).waitFor();
@@ -67,8 +64,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   });
 
   test('a description whose answer was lost is not sent twice', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await chooseSmallFile(page);
     let tries = 0;
     await page.route('**/api/meta/*', async (route) => {
@@ -85,8 +81,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   });
 
   test('a service that is busy says when to try again', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await chooseSmallFile(page);
     let isBusy = true;
     await page.route('**/api/upload', (route) =>
@@ -102,8 +97,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   });
 
   test('one that was stopped leaves nothing behind', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     const stored = await beginUpload(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('Stopped. Nothing was kept on the server.').waitFor();
@@ -113,8 +107,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   });
 
   test('the link is shown even if the connection goes with its last byte', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await chooseSmallFile(page);
     await page.route('**/api/meta/*', async (route) => {
       const answer = await route.fetch();
@@ -126,8 +119,7 @@ describeWeb('an upload in one piece that meets trouble', { shapes: ['all'], sett
   });
 
   test('a page that cannot learn the limits says so, and can ask again', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     upload.unlimited();
     let isAway = true;
     await page.route('**/api/config', (route) => (isAway ? route.abort() : route.continue()));

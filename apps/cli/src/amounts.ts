@@ -93,6 +93,12 @@ export function chooseOption(
   throw new CliError('usage', `${name} ${format(wanted)} is not offered by this service; choose ${offered.join(', ')}`);
 }
 
+/** The same of a time, in the words of a person. */
+export function chooseTime(name: string, text: string | undefined, options: number[], preferred: number): number {
+  const wanted = text === undefined ? undefined : parseDuration(text);
+  return chooseOption(wanted, options, preferred, { name, format: formatDuration });
+}
+
 /** `1 of 3 downloads left, for 5 hours`. */
 export function usesLeft(use: string, count: number, of: number, expiresAt: string): string {
   return `${count} of ${plural(of, use)} left, for ${formatTimeLeft(Date.parse(expiresAt) - Date.now())}`;

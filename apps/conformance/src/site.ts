@@ -9,6 +9,11 @@ export type Upload = Tokens & { id: string; url: string; payload: Buffer };
 export type Note = Tokens & { id: string; content: Record<string, unknown>; answer: Record<string, unknown> };
 /** A case for a server. What it creates through the site is deleted afterwards. */
 export type ServerCase = { section: string; name: string; run: (site: Site) => Promise<void> };
+export const serverCase = (section: string, name: string, run: ServerCase['run']): ServerCase => ({
+  section,
+  name,
+  run,
+});
 type Changes = Record<string, string | undefined>;
 
 export const token = () => randomBytes(32).toString('base64url');

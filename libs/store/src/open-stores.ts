@@ -1,15 +1,6 @@
 import type { Config } from '@mayfly/shared/config';
 import type { ownerSettings, reportSettings, requestSettings } from '@mayfly/shared/settings';
-import {
-  observedBlocks,
-  observedDownloadLeases,
-  observedFileRequests,
-  observedNotes,
-  observedOwnedItems,
-  observedReports,
-  observedUploadSessions,
-  observedUploads,
-} from './observed.ts';
+import { observed } from './observed.ts';
 import { uploadCeiling } from './open-blobs.ts';
 import type { Database } from './postgres/database.ts';
 import { postgresDownloadLeases } from './postgres/download-leases.ts';
@@ -30,13 +21,13 @@ export async function openFileStores(db: Database, config: Reporting & Owning & 
   const ceiling = await uploadCeiling(config);
   const keepsUseTimes = config.USE_TIMES !== 'none';
   const maxBytes = config.REQUESTS_STORAGE_MAX_BYTES || undefined;
-  const desk = { reports: observedReports(postgresReports(db)), blocks: observedBlocks(postgresBlocks(db)) };
+  const desk = { reports: observed('reports', postgresReports(db)), blocks: observed('blocks', postgresBlocks(db)) };
   return {
-    uploads: observedUploads(postgresUploads(db, { ...ceiling, keepsUseTimes })),
-    sessions: observedUploadSessions(postgresUploadSessions(db, ceiling)),
-    leases: observedDownloadLeases(postgresDownloadLeases(db, { keepsUseTimes })),
-    owned: observedOwnedItems(postgresOwnedUploads(db), 'ownedUploads'),
-    requests: observedFileRequests(postgresFileRequests(db, { maxBytes, keepsUseTimes })),
+    uploads: observed('uploads', postgresUploads(db, { ...ceiling, keepsUseTimes })),
+    sessions: observed('sessions', postgresUploadSessions(db, ceiling)),
+    leases: observed('leases', postgresDownloadLeases(db, { keepsUseTimes })),
+    owned: observed('ownedUploads', postgresOwnedUploads(db)),
+    requests: observed('requests', postgresFileRequests(db, { maxBytes, keepsUseTimes })),
     desk: config.REPORTS === 'on' ? desk : undefined,
   };
 }
@@ -45,8 +36,8 @@ export async function openFileStores(db: Database, config: Reporting & Owning & 
 export function openNoteStores(db: Database, config: Reporting & Owning & { NOTES_MAX_BYTES: number | undefined }) {
   const maxBytes = config.NOTES_MAX_BYTES || undefined;
   return {
-    notes: observedNotes(postgresNotes(db, { maxBytes, keepsUseTimes: config.USE_TIMES !== 'none' })),
-    owned: observedOwnedItems(postgresOwnedNotes(db), 'ownedNotes'),
-    blocks: config.REPORTS === 'on' ? observedBlocks(postgresBlocks(db)) : undefined,
+    notes: observed('notes', postgresNotes(db, { maxBytes, keepsUseTimes: config.USE_TIMES !== 'none' })),
+    owned: observed('ownedNotes', postgresOwnedNotes(db)),
+    blocks: config.REPORTS === 'on' ? observed('blocks', postgresBlocks(db)) : undefined,
   };
 }

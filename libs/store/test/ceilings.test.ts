@@ -5,27 +5,16 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../src/postgres/database.ts';
 import { postgresFileRequests } from '../src/postgres/file-requests.ts';
-import { postgresNotes } from '../src/postgres/notes.ts';
-import { postgresDesk } from '../src/postgres/reports.ts';
 import { postgresStats } from '../src/postgres/stats.ts';
-import { postgresUploadSessions } from '../src/postgres/upload-sessions.ts';
-import { postgresUploads } from '../src/postgres/uploads.ts';
 import { admittedOf, noteOf, uploadOf } from './contract-ceilings.ts';
-import { settledNoteSweep, settledUploadSweep } from './settled-sweeps.ts';
+import { storesOn } from './tables.ts';
 
 // Ceilings over replicas: exact whoever comes at once, whenever they are set.
 
 const logger = pino({ level: 'silent' });
 const MAX_BYTES = 10_000;
 const MOST_BYTES = 6_000;
-type Replica = ReturnType<typeof replica>;
-
-function replica(url: string, maxBytes?: number) {
-  const db = openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 5 }, logger);
-  const uploads = { ...postgresUploads(db, { maxBytes }), ...settledUploadSweep(db) };
-  const sessions = postgresUploadSessions(db, { maxBytes });
-  return { db, uploads, sessions, notes: { ...postgresNotes(db, { maxBytes }), ...settledNoteSweep(db) } };
-}
+type Replica = ReturnType<typeof storesOn>;
 
 describe('replicas on one PostgreSQL', () => {
   let opened: Replica[] = [];
@@ -34,7 +23,8 @@ describe('replicas on one PostgreSQL', () => {
     const database = await freshDatabase({ hasTables: true });
     opened = [];
     open = (maxBytes) => {
-      const one = replica(database.url, maxBytes);
+      const db = openDatabase({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: 5 }, logger);
+      const one = storesOn(db, maxBytes);
       opened.push(one);
       return one;
     };
@@ -171,7 +161,7 @@ describe('replicas on one PostgreSQL', () => {
   });
 
   test('requests: a ceiling that is set later counts what is there; what is blocked makes room', async () => {
-    const { db } = open();
+    const { db, desk } = open();
     const ask = (maxBytes?: number) => {
       const id = randomUUID();
       const limits = { maxDrops: 1, maxBytes: 1, dropExpireSec: 60, dropMaxDownloads: 1, expireSec: 60 };
@@ -187,7 +177,7 @@ describe('replicas on one PostgreSQL', () => {
     expect(await bytes()).toBe(0);
     expect(await admittedOf([ask(6_000)])).toBe(0);
     expect(await bytes()).toBe(6_000); // 952 and 2,048 each
-    expect(await postgresDesk(db).block(first, 'malware', 60)).toBe('request');
+    expect(await desk.block(first, 'malware', 60)).toBe('request');
     expect(await bytes()).toBe(3_000);
     expect(await admittedOf([ask(6_000)])).toBe(1);
   });

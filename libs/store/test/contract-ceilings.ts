@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { NoRoom } from '@mayfly/shared/errors';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { NewNote } from '../src/notes.ts';
 import type { NewUpload } from '../src/uploads.ts';
-import type { NotesUnderTest } from './contract-notes.ts';
-import type { UploadsUnderTest } from './contract-uploads.ts';
 import { newItem } from './new-items.ts';
+import type { OpenTables, Tables } from './tables.ts';
 
 const MAX_BYTES = 1_000;
 
@@ -32,32 +31,30 @@ export async function admittedOf(calls: Promise<unknown>[]): Promise<number> {
   return answers.filter(({ status }) => status === 'fulfilled').length;
 }
 
-type Advance = (seconds: number) => Promise<void>;
-
-/** What a table of uploads with a ceiling promises; `open` gets the ceiling, and gives an empty table. */
-export function uploadCeilingContract(open: (maxBytes: number) => Promise<UploadsUnderTest>, advance: Advance) {
+/** What a table of uploads with a ceiling promises. */
+export function uploadCeilingContract(open: OpenTables) {
   describe('a ceiling of all uploads', () => {
-    let table: UploadsUnderTest;
+    let { uploads, advance, close } = {} as Tables;
     beforeAll(async () => {
-      table = await open(MAX_BYTES);
+      ({ uploads, advance, close } = await open(MAX_BYTES));
+      return close;
     });
-    afterAll(() => table.close());
     const begin = (sizeBytes: number, changes: Partial<NewUpload> = {}) => {
       const upload = uploadOf(sizeBytes, changes);
-      return table.uploads.begin(upload, 60).then(() => upload.id);
+      return uploads.begin(upload, 60).then(() => upload.id);
     };
     const isFull = async () => (await admittedOf([begin(1)])) === 0;
-    const settle = (...ids: string[]) => table.uploads.blobsDeleted(ids);
+    const settle = (...ids: string[]) => uploads.blobsDeleted(ids);
     const forget = async (...ids: string[]) => {
-      for (const id of ids) await table.uploads.abandon(id);
+      for (const id of ids) await uploads.abandon(id);
       await settle(...ids);
     };
 
     test('of a hundred at once as many as fit are begun, to the last byte and no further', async () => {
-      const uploads = Array.from({ length: 100 }, () => uploadOf(100));
-      expect(await admittedOf(uploads.map((upload) => table.uploads.begin(upload, 60)))).toBe(10);
+      const many = Array.from({ length: 100 }, () => uploadOf(100));
+      expect(await admittedOf(many.map((upload) => uploads.begin(upload, 60)))).toBe(10);
       expect(await isFull()).toBe(true);
-      await forget(...uploads.map(({ id }) => id));
+      await forget(...many.map(({ id }) => id));
     });
 
     test('small ones fit beside one that does not', async () => {
@@ -70,13 +67,13 @@ export function uploadCeilingContract(open: (maxBytes: number) => Promise<Upload
 
     test('bytes are held until the blob is deleted, and given back once', async () => {
       const id = await begin(MAX_BYTES);
-      await table.uploads.abandon(id);
+      await uploads.abandon(id);
       expect(await isFull()).toBe(true);
       await Promise.all([settle(id), settle(id), settle(id)]);
       const again = await begin(MAX_BYTES);
       expect(await isFull()).toBe(true);
-      await table.uploads.publish(again);
-      await Promise.all([table.uploads.remove(again), table.uploads.remove(again)]);
+      await uploads.publish(again);
+      await Promise.all([uploads.remove(again), uploads.remove(again)]);
       expect(await isFull()).toBe(true);
       await settle(again);
       const last = await begin(MAX_BYTES);
@@ -85,20 +82,20 @@ export function uploadCeilingContract(open: (maxBytes: number) => Promise<Upload
     });
 
     test('what the sweep takes is given back, too: abandoned, used up, expired, and deleted by its owner after that', async () => {
-      await table.uploads.begin(uploadOf(400), 0);
+      await uploads.begin(uploadOf(400), 0);
       const used = await begin(300);
-      await table.uploads.publish(used);
-      await table.uploads.claimDownload(used, 0);
+      await uploads.publish(used);
+      await uploads.claimDownload(used, 0);
       const expired = await begin(300, { expireSec: 1 });
-      await table.uploads.publish(expired);
+      await uploads.publish(expired);
       await advance(1.1);
-      await table.uploads.reapAbandoned(1_000);
-      await table.uploads.retire(1_000, 0);
+      await uploads.reapAbandoned(1_000);
+      await uploads.retire(1_000, 0);
       expect(await isFull()).toBe(true);
-      await table.uploads.remove(used);
-      await table.uploads.endTombstones(1_000);
+      await uploads.remove(used);
+      await uploads.endTombstones(1_000);
       expect(await isFull()).toBe(true);
-      await settle(...(await table.uploads.takeDeletions(1_000)));
+      await settle(...(await uploads.takeDeletions(1_000)));
       const all = await begin(MAX_BYTES);
       expect(await isFull()).toBe(true);
       await forget(all);
@@ -107,42 +104,42 @@ export function uploadCeilingContract(open: (maxBytes: number) => Promise<Upload
 }
 
 /** The same for notes: the length of their contents as base64. */
-export function noteCeilingContract(open: (maxBytes: number) => Promise<NotesUnderTest>, advance: Advance) {
+export function noteCeilingContract(open: OpenTables) {
   describe('a ceiling of all notes', () => {
-    let table: NotesUnderTest;
+    let { notes, advance, close } = {} as Tables;
     beforeAll(async () => {
-      table = await open(MAX_BYTES);
+      ({ notes, advance, close } = await open(MAX_BYTES));
+      return close;
     });
-    afterAll(() => table.close());
 
     const add = (length: number, changes: Partial<NewNote> = {}) => {
       const note = noteOf(length, changes);
-      return table.notes.add(note).then(() => note.id);
+      return notes.add(note).then(() => note.id);
     };
     const isFull = async () => (await admittedOf([add(4)])) === 0;
 
     test('of a hundred at once as many as fit are added, and a note that is removed makes room once', async () => {
-      const notes = Array.from({ length: 100 }, () => noteOf(100));
-      expect(await admittedOf(notes.map((note) => table.notes.add(note)))).toBe(10);
+      const many = Array.from({ length: 100 }, () => noteOf(100));
+      expect(await admittedOf(many.map((note) => notes.add(note)))).toBe(10);
       expect(await isFull()).toBe(true);
-      const removed = await Promise.all(notes.flatMap(({ id }) => [table.notes.remove(id), table.notes.remove(id)]));
+      const removed = await Promise.all(many.flatMap(({ id }) => [notes.remove(id), notes.remove(id)]));
       expect(removed.filter(Boolean)).toHaveLength(10);
       const one = await add(MAX_BYTES);
       expect(await isFull()).toBe(true);
-      await table.notes.remove(one);
+      await notes.remove(one);
     });
 
     test('what is used up or expired makes room when it is swept', async () => {
       const used = await add(500);
       await add(500, { expireSec: 1 });
-      await table.notes.claimView(used);
+      await notes.claimView(used);
       await advance(1.1);
       expect(await isFull()).toBe(true);
-      expect((await table.notes.retire(1_000, 0)).count).toBe(2);
+      expect((await notes.retire(1_000, 0)).count).toBe(2);
       const one = await add(MAX_BYTES);
-      await table.notes.endTombstones(1_000);
+      await notes.endTombstones(1_000);
       expect(await isFull()).toBe(true);
-      await table.notes.remove(one);
+      await notes.remove(one);
     });
   });
 }

@@ -1,29 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { NoRoom } from '@mayfly/shared/errors';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Drop,
-  type FileRequestSweep,
-  type FileRequests,
-  heldBytes,
-  type NewFileRequest,
-} from '../src/file-requests.ts';
-
-type UnderTest = { requests: FileRequests; sweep: FileRequestSweep; close: () => PromiseLike<void> };
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Drop, heldBytes, type NewFileRequest } from '../src/file-requests.ts';
+import type { OpenTables, Tables } from './tables.ts';
 
 const DAY_SEC = 86_400;
 
-/** What requests for files promise. `open` gets the ceiling of all of them; `advance` moves the clock. */
-export function fileRequestsContract(
-  open: (maxBytes?: number) => Promise<UnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
+/** What requests for files promise. */
+export function fileRequestsContract(open: OpenTables) {
   describe('requests for files', () => {
-    let { requests, sweep, close } = {} as UnderTest;
+    let { requests, advance, close } = {} as Tables;
     beforeAll(async () => {
-      ({ requests, sweep, close } = await open());
+      ({ requests, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     function requestOf(changes: Partial<NewFileRequest> = {}): NewFileRequest {
       return {
@@ -121,17 +111,17 @@ export function fileRequestsContract(
       await advance(60.1);
       expect(await requests.drop(id, dropOf(1))).toBe('gone');
       expect(await requests.drop(id, drop)).toBe('dropped');
-      expect(await sweep.retire(100, 60)).toBe(0);
+      expect(await requests.retire(100, 60)).toBe(0);
       expect(await requests.find(id)).toMatchObject({ status: 'expired', publicKey: 'a2V5' });
       expect(await requests.drops(id)).toHaveLength(1);
       await advance(120.1);
-      expect(await sweep.retire(100, 60)).toBeGreaterThanOrEqual(1);
+      expect(await requests.retire(100, 60)).toBeGreaterThanOrEqual(1);
       expect(await requests.find(id)).toMatchObject({ status: 'expired', ownerHash, publicKey: '', dropCount: 1 });
       expect(await requests.find(id)).not.toHaveProperty('greeting');
       expect(await requests.drops(id)).toEqual([]);
-      expect(await sweep.endTombstones(100)).toBe(0);
+      expect(await requests.endTombstones(100)).toBe(0);
       await advance(60.1);
-      expect(await sweep.endTombstones(100)).toBeGreaterThanOrEqual(1);
+      expect(await requests.endTombstones(100)).toBeGreaterThanOrEqual(1);
       expect(await requests.find(id)).toBeUndefined();
     });
 
@@ -149,8 +139,7 @@ export function fileRequestsContract(
 
     test('of a hundred at once as many are made as fit below the ceiling; what is removed or retired makes room, once', async () => {
       const eachBytes = heldBytes(requestOf());
-      await using stack = new AsyncDisposableStack();
-      const limited = stack.adopt(await open(10 * eachBytes), ({ close }) => Promise.resolve(close?.()));
+      await using limited = await open(10 * eachBytes);
       const add = (changes: Partial<NewFileRequest> = {}) => {
         const request = requestOf({ expireSec: 60, dropExpireSec: 0, ...changes });
         const adding = limited.requests.add(request);
@@ -171,11 +160,11 @@ export function fileRequestsContract(
       expect(await add({ maxDrops: 21 })).toBeUndefined(); // larger than what is free
       expect([await add(), await add()].every(Boolean)).toBe(true);
       expect(await add()).toBeUndefined();
-      await advance(60.1);
+      await limited.advance(60.1);
       expect(await add()).toBeUndefined();
-      expect(await limited.sweep.retire(100, 1)).toBe(10);
-      await advance(1.1);
-      await limited.sweep.endTombstones(100);
+      expect(await limited.requests.retire(100, 1)).toBe(10);
+      await limited.advance(1.1);
+      await limited.requests.endTombstones(100);
       const again = await Promise.all(Array.from({ length: 20 }, () => add()));
       expect(again.filter(Boolean)).toHaveLength(10);
     });

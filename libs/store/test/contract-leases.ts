@@ -1,15 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DownloadLeases, LeaseTerms } from '../src/download-leases.ts';
-import type { UploadSweep } from '../src/sweep.ts';
-import type { NewUpload, Uploads } from '../src/uploads.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { LeaseTerms } from '../src/download-leases.ts';
+import type { NewUpload } from '../src/uploads.ts';
 import { uploadOf } from './contract-ceilings.ts';
-
-export type LeasesUnderTest = {
-  uploads: Uploads & UploadSweep;
-  leases: DownloadLeases;
-  close: () => PromiseLike<void>;
-};
+import type { OpenTables, Tables } from './tables.ts';
 
 const SIZE = 100;
 /** The first so many. */
@@ -24,14 +18,14 @@ const TERMS: LeaseTerms = {
   forgivenBytes: 160,
 };
 
-/** What a table of leases promises. `advance` moves its clock. */
-export function leasesContract(open: () => Promise<LeasesUnderTest>, advance: (seconds: number) => Promise<void>) {
+/** What a table of leases promises. */
+export function leasesContract(open: OpenTables) {
   describe('leases', () => {
-    let { uploads, leases, close } = {} as LeasesUnderTest;
+    let { uploads, leases, advance, close } = {} as Tables;
     beforeAll(async () => {
-      ({ uploads, leases, close } = await open());
+      ({ uploads, leases, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     const keyOf = (id: string) => ({ id, tokenHash: randomBytes(32) });
     async function add(changes: Partial<NewUpload> = {}) {

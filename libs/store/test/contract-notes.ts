@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NewNote, Notes } from '../src/notes.ts';
-import type { NoteSweep } from '../src/sweep.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { NewNote } from '../src/notes.ts';
 import { newItem } from './new-items.ts';
+import type { OpenTables, Tables } from './tables.ts';
 
 const newNote = (changes: Partial<NewNote> = {}): NewNote => ({
   ...newItem(),
@@ -13,17 +13,14 @@ const newNote = (changes: Partial<NewNote> = {}): NewNote => ({
   ...changes,
 });
 
-export type NotesUnderTest = { notes: Notes & NoteSweep; close: () => PromiseLike<void> };
-
-/** What a table of notes promises. `advance` moves its clock; a store with a clock of its own waits. */
-export function notesContract(open: () => Promise<NotesUnderTest>, advance: (seconds: number) => Promise<void>) {
+/** What a table of notes promises. */
+export function notesContract(open: OpenTables) {
   describe('notes', () => {
-    let notes: NotesUnderTest['notes'];
-    let close: NotesUnderTest['close'];
+    let { notes, advance, close } = {} as Tables;
     beforeAll(async () => {
-      ({ notes, close } = await open());
+      ({ notes, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     const add = async (changes: Partial<NewNote> = {}) => {
       const note = newNote(changes);

@@ -1,17 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Hooks } from '../src/hooks.ts';
-import { MOST_ATTEMPTS, type Notice, type Notices, RETRY_AFTER_SEC } from '../src/notices.ts';
-import type { OwnedUnderTest } from './contract-owned-items.ts';
-
-export type NoticesUnderTest = OwnedUnderTest & {
-  notices: Notices;
-  /** The owner's delete. */
-  remove(id: string): Promise<unknown>;
-  /** Of uploads: a use that arrives whole. */
-  useWhole?: (id: string) => Promise<unknown>;
-  /** Makes everything that waits due. */
-  hurry(): Promise<unknown>;
-};
+import { MOST_ATTEMPTS, type Notice, RETRY_AFTER_SEC } from '../src/notices.ts';
+import type { OwnedUnderTest } from './owned-under-test.ts';
 
 const push: Required<Hooks>['push'] = {
   host: 'push.example',
@@ -28,17 +18,13 @@ const webhook: Required<Hooks>['webhook'] = {
 };
 
 /** What owners and the janitor are promised of hooks and notices, of uploads and of notes. */
-export function noticesContract(
-  name: string,
-  open: () => Promise<NoticesUnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
+export function noticesContract(name: string, open: () => Promise<OwnedUnderTest>) {
   describe(`notices: ${name}`, () => {
-    let { owned, notices, create, use, sweep, remove, useWhole, hurry, close } = {} as NoticesUnderTest;
+    let { owned, notices, create, use, sweep, remove, useWhole, hurry, advance, close } = {} as OwnedUnderTest;
     beforeAll(async () => {
-      ({ owned, notices, create, use, sweep, remove, useWhole, hurry, close } = await open());
+      ({ owned, notices, create, use, sweep, remove, useWhole, hurry, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     const take = async (limit = 1_000) => (await notices.take({ limit, perHost: 1_000, busyHosts: [] })).taken;
     const hooked = async (hooks: Hooks, uses = 5) => {

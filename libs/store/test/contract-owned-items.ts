@@ -1,32 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OwnedItem, OwnedItems } from '../src/owned-items.ts';
-
-export type OwnedUnderTest = {
-  owned: OwnedItems;
-  /** Resolves with its id. */
-  create(mostUses: number, expireSec: number): Promise<string>;
-  /** Resolves with whether it was granted. */
-  use(id: string): Promise<boolean>;
-  /** One round of the sweep. */
-  sweep(): Promise<unknown>;
-  close: () => PromiseLike<void>;
-};
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { OwnedItem } from '../src/owned-items.ts';
+import type { OwnedUnderTest } from './owned-under-test.ts';
 
 const DAY_SEC = 86_400;
 
-/** What owners are promised, of uploads and of notes. `advance` moves the clock. */
-export function ownedContract(
-  name: string,
-  open: () => Promise<OwnedUnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
+/** What owners are promised, of uploads and of notes. */
+export function ownedContract(name: string, open: () => Promise<OwnedUnderTest>) {
   describe(`owned items: ${name}`, () => {
-    let { owned, create, use, sweep, close } = {} as OwnedUnderTest;
+    let { owned, create, use, sweep, advance, close } = {} as OwnedUnderTest;
     beforeAll(async () => {
-      ({ owned, create, use, sweep, close } = await open());
+      ({ owned, create, use, sweep, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     async function found(id: string): Promise<OwnedItem> {
       const item = await owned.find(id);

@@ -1,39 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DownloadLeases } from '../src/download-leases.ts';
-import type { FileRequests } from '../src/file-requests.ts';
-import type { Notes } from '../src/notes.ts';
-import { type Blocks, type Desk, type DeskSweep, MOST_OF_ITEM, type NewReport, type Reports } from '../src/reports.ts';
-import type { UploadSweep } from '../src/sweep.ts';
-import type { UploadSessions } from '../src/upload-sessions.ts';
-import type { Uploads } from '../src/uploads.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { MOST_OF_ITEM, type NewReport } from '../src/reports.ts';
 import { noteOf, uploadOf } from './contract-ceilings.ts';
-
-type UnderTest = {
-  uploads: Uploads & UploadSweep;
-  notes: Notes;
-  /** Where there are any. */
-  requests: FileRequests;
-  sessions: UploadSessions;
-  leases: DownloadLeases;
-  reports: Reports;
-  desk: Desk;
-  sweep: DeskSweep;
-  blocks: Blocks;
-  close: () => PromiseLike<void>;
-};
+import type { OpenTables, Tables } from './tables.ts';
 
 const NOTICE_SEC = 3_600;
 const REPORT: NewReport = { kind: 'malware', text: 'It wants to be installed.' };
 
-/** What the operator's desk promises. `advance` moves its clock. */
-export function reportsContract(open: () => Promise<UnderTest>, advance: (seconds: number) => Promise<void>) {
+/** What the operator's desk promises. */
+export function reportsContract(open: OpenTables) {
   describe('reports', () => {
-    let { uploads, notes, requests, sessions, leases, reports, desk, sweep, blocks, close } = {} as UnderTest;
+    let { uploads, notes, requests, sessions, leases, reports, desk, blocks, advance, close } = {} as Tables;
     beforeAll(async () => {
-      ({ uploads, notes, requests, sessions, leases, reports, desk, sweep, blocks, close } = await open());
+      ({ uploads, notes, requests, sessions, leases, reports, desk, blocks, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     async function newUpload() {
       const upload = uploadOf(100, { maxDownloads: 3 });
@@ -82,7 +63,7 @@ export function reportsContract(open: () => Promise<UnderTest>, advance: (second
     });
 
     test('reports of what is not there are kept until the next sweep, and are nobody’s concern', async () => {
-      await sweep.endReports();
+      await desk.endReports();
       for (const { itemId } of await desk.open(20_000)) await desk.dismiss(itemId);
       const unknown = randomUUID();
       await reports.add(unknown, REPORT);
@@ -92,7 +73,7 @@ export function reportsContract(open: () => Promise<UnderTest>, advance: (second
       const { id } = await newUpload();
       await reports.add(id, REPORT);
       await advance(0.01);
-      expect(await sweep.endReports()).toBe(1);
+      expect(await desk.endReports()).toBe(1);
       expect(await of(unknown)).toEqual([]);
       expect(await of(id)).toHaveLength(1);
       expect(await desk.oldestSec()).toBeLessThan(300);
@@ -126,7 +107,7 @@ export function reportsContract(open: () => Promise<UnderTest>, advance: (second
       await advance(NOTICE_SEC + 1);
       expect(await blocks.find(id)).toBeUndefined();
       expect(await desk.unblock(id)).toBe(false);
-      expect(await sweep.endBlocks(100)).toBe(1);
+      expect(await desk.endBlocks(100)).toBe(1);
     });
 
     test('notes are blocked as well', async () => {

@@ -1,31 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { NoRoom } from '@mayfly/shared/errors';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UploadSweep } from '../src/sweep.ts';
-import type { NewSession, RecordedPart, UploadSessions } from '../src/upload-sessions.ts';
-import type { Uploads } from '../src/uploads.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { NewSession, RecordedPart } from '../src/upload-sessions.ts';
 import { admittedOf, uploadOf } from './contract-ceilings.ts';
-
-export type SessionsUnderTest = {
-  uploads: Uploads & UploadSweep;
-  sessions: UploadSessions;
-  close: () => PromiseLike<void>;
-};
+import type { OpenTables, Tables } from './tables.ts';
 
 const meta = { encryptedMeta: 'bWV0YQ==', nonce: 'bm9uY2U=', share: 'c2hhcmU' };
 const PART = 100;
 
-/** What a table of sessions promises; `open` gets the ceiling of all uploads. `advance` moves its clock. */
-export function sessionsContract(
-  open: (maxBytes?: number) => Promise<SessionsUnderTest>,
-  advance: (seconds: number) => Promise<void>,
-) {
+/** What a table of sessions promises. */
+export function sessionsContract(open: OpenTables) {
   describe('sessions', () => {
-    let { uploads, sessions, close } = {} as SessionsUnderTest;
+    let { uploads, sessions, advance, close } = {} as Tables;
     beforeAll(async () => {
-      ({ uploads, sessions, close } = await open());
+      ({ uploads, sessions, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     const part = (number: number, bytes = PART): RecordedPart => ({ number, bytes, tag: randomUUID() });
 
@@ -282,7 +272,7 @@ export function sessionsContract(
     describe('below a ceiling', () => {
       const unknown = { storeRef: 'r', partBytes: PART, isExact: false, isAnnounced: false, sessionSec: 60 };
       /** How much more fits, asked of the ceiling itself. */
-      async function leftOf({ uploads }: SessionsUnderTest): Promise<number> {
+      async function leftOf({ uploads }: Tables): Promise<number> {
         let left = 0;
         for (let step = 512; step >= 1; step /= 2) {
           const probe = uploadOf(left + step);
@@ -295,16 +285,15 @@ export function sessionsContract(
       }
 
       test('a session begins where there is room for all of it, and holds nothing before its parts come', async () => {
-        const small = await open(1_000);
+        await using small = await open(1_000);
         await expect(small.sessions.begin(uploadOf(1_001), unknown)).rejects.toBeInstanceOf(NoRoom);
         const all = Array.from({ length: 20 }, () => uploadOf(1_000));
         for (const upload of all) await small.sessions.begin(upload, unknown);
         expect(await leftOf(small)).toBe(1_000);
-        await small.close?.();
       });
 
       test('of a hundred tries at once of two sessions as many are let in as fit, and none is lost or kept', async () => {
-        const small = await open(1_000);
+        await using small = await open(1_000);
         const [one, other] = [uploadOf(1_000), uploadOf(1_000)];
         for (const upload of [one, other]) await small.sessions.begin(upload, unknown);
         const tries = Array.from({ length: 100 }, (_, index) => (index % 2 ? one : other).id);
@@ -315,11 +304,10 @@ export function sessionsContract(
         expect([admitted, await leftOf(small)]).toEqual([10, 0]);
         await Promise.all(held.map((id) => small.sessions.letGo(id, PART)));
         expect(await leftOf(small)).toBe(1_000);
-        await small.close?.();
       });
 
       test('what is recorded is held until its upload is deleted, and of a shorter last part what it has', async () => {
-        const small = await open(1_000);
+        await using small = await open(1_000);
         const { id } = uploadOf(1_000);
         await small.sessions.begin({ ...uploadOf(1_000), id }, unknown);
         for (const number of [1, 2]) {
@@ -337,17 +325,16 @@ export function sessionsContract(
         expect(await leftOf(small)).toBe(850);
         await small.uploads.blobsDeleted([id]);
         expect(await leftOf(small)).toBe(1_000);
-        await small.close?.();
       });
 
       test('what is cancelled or swept is held until its parts are deleted; no room is kept for what is gone', async () => {
-        const small = await open(1_000);
+        await using small = await open(1_000);
         const [cancelled, ended] = [uploadOf(500), uploadOf(500)];
         await small.sessions.begin(cancelled, unknown);
         await small.sessions.begin(ended, { ...unknown, sessionSec: 1 });
         for (const { id } of [cancelled, ended]) await small.sessions.hold(id, PART);
         await small.sessions.cancel(cancelled.id);
-        await advance(1.1);
+        await small.advance(1.1);
         await small.uploads.reapAbandoned(10);
         for (const { id } of [cancelled, ended]) {
           await small.sessions.hold(id, PART);
@@ -356,7 +343,6 @@ export function sessionsContract(
         expect(await leftOf(small)).toBe(800);
         await small.uploads.blobsDeleted([cancelled.id, ended.id]);
         expect(await leftOf(small)).toBe(1_000);
-        await small.close?.();
       });
     });
   });

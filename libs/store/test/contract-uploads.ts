@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UploadSweep } from '../src/sweep.ts';
-import type { NewUpload, Uploads } from '../src/uploads.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { NewUpload } from '../src/uploads.ts';
 import { newItem } from './new-items.ts';
+import type { OpenTables, Tables } from './tables.ts';
 
 const LEASE_SEC = 60;
 const meta = { encryptedMeta: 'bWV0YQ==', nonce: 'bm9uY2U=' };
@@ -16,17 +16,14 @@ function newUpload(changes: Partial<NewUpload> = {}): NewUpload {
   };
 }
 
-export type UploadsUnderTest = { uploads: Uploads & UploadSweep; close: () => PromiseLike<void> };
-
-/** What a table of uploads promises. `advance` moves its clock; a store with a clock of its own waits. */
-export function uploadsContract(open: () => Promise<UploadsUnderTest>, advance: (seconds: number) => Promise<void>) {
+/** What a table of uploads promises. */
+export function uploadsContract(open: OpenTables) {
   describe('uploads', () => {
-    let uploads: UploadsUnderTest['uploads'];
-    let close: UploadsUnderTest['close'];
+    let { uploads, advance, close } = {} as Tables;
     beforeAll(async () => {
-      ({ uploads, close } = await open());
+      ({ uploads, advance, close } = await open());
+      return close;
     });
-    afterAll(() => close());
 
     const add = async (changes: Partial<NewUpload> = {}) => {
       const upload = newUpload(changes);

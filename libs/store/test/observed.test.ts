@@ -1,15 +1,6 @@
 import { metrics } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
-import {
-  observedBlobs,
-  observedNoteSweep,
-  observedNotes,
-  observedOwnedItems,
-  observedReconciliation,
-  observedUploadSessions,
-  observedUploadSweep,
-  observedUploads,
-} from '../src/observed.ts';
+import { observed, observedBlobs } from '../src/observed.ts';
 
 // Dashboards know these names. Every store is measured, however it is written.
 
@@ -31,27 +22,24 @@ const blobStore = (operation: string) => [
   { 'mayfly.blob_store': 'disk', 'mayfly.operation': operation },
 ];
 
-const ofUploads = (name: string) => database(`uploads.${name}`);
-const ofSessions = (name: string) => database(`sessions.${name}`);
-const ofNotes = (name: string) => database(`notes.${name}`);
 type Observe = (store: never) => object;
+const onDatabase = (names: string, list: string): [string, Observe, (operation: string) => unknown] => [
+  list,
+  (store) => observed(names, store),
+  (operation) => database(`${names}.${operation}`),
+];
 
 test.each<[string, Observe, (name: string) => unknown]>([
-  [
+  onDatabase(
+    'uploads',
     'begin renewLease publish abandon find setMeta claimDownload returnDownload remove blobsDeleted check',
-    observedUploads,
-    ofUploads,
-  ],
-  ['retire reapAbandoned endTombstones takeDeletions partedDeletions partsDeleted', observedUploadSweep, ofUploads],
-  ['known arriving available recordOrphans markLost markFound', observedReconciliation, ofUploads],
-  ['begin find parts part record seal unseal publish cancel', observedUploadSessions, ofSessions],
-  ['add find claimView remove check', observedNotes, ofNotes],
-  ['retire endTombstones', observedNoteSweep, ofNotes],
-  [
-    'find setTerms',
-    (store) => observedOwnedItems(store, 'ownedNotes'),
-    (name: string) => database(`ownedNotes.${name}`),
-  ],
+  ),
+  onDatabase('uploads', 'retire reapAbandoned endTombstones takeDeletions partedDeletions partsDeleted'),
+  onDatabase('uploads', 'known arriving available recordOrphans markLost markFound'),
+  onDatabase('sessions', 'begin find parts part record seal unseal publish cancel'),
+  onDatabase('notes', 'add find claimView remove check'),
+  onDatabase('notes', 'retire endTombstones'),
+  onDatabase('ownedNotes', 'find setTerms'),
   ['put open delete endPartials check assertPaired adopt', (store) => observedBlobs(store, 'disk'), blobStore],
 ])('a store that is a class is measured: %s', async (list, observe, expected) => {
   class Store {}
@@ -64,11 +52,11 @@ test.each<[string, Observe, (name: string) => unknown]>([
     });
   }
   const store = new Store();
-  const observed = observe(store as never) as Record<string, (...given: unknown[]) => unknown>;
+  const watched = observe(store as never) as Record<string, (...given: unknown[]) => unknown>;
   for (const name of names) {
     measured.length = 0;
     const given = ['check', 'assertPaired'].includes(name) ? [] : ['one', 'two'];
-    expect(await observed[name]?.(...given)).toEqual([store, name, ...given]);
+    expect(await watched[name]?.(...given)).toEqual([store, name, ...given]);
     expect(measured).toEqual([expected(name)]);
   }
 });

@@ -1,11 +1,4 @@
-import {
-  observedDeskSweep,
-  observedFileRequestSweep,
-  observedNoteSweep,
-  observedReconciliation,
-  observedUploadSweep,
-  observedUploads,
-} from '@mayfly/store/observed';
+import { observed } from '@mayfly/store/observed';
 import type { PairedBlobs } from '@mayfly/store/paired-blobs';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresFileRequestSweep } from '@mayfly/store/postgres/file-requests';
@@ -22,13 +15,13 @@ export function cleanupDeps(
 ) {
   return {
     uploads: {
-      ...observedUploads(postgresUploads(db)),
-      ...observedUploadSweep(postgresUploadSweep(db)),
-      ...observedReconciliation(postgresReconciliation(db)),
+      ...observed('uploads', postgresUploads(db)),
+      ...observed('uploads', postgresUploadSweep(db)),
+      ...observed('uploads', postgresReconciliation(db)),
     },
-    notes: observedNoteSweep(postgresNoteSweep(db)),
-    requests: observedFileRequestSweep(postgresFileRequestSweep(db)),
-    deskSweep: observedDeskSweep(postgresDeskSweep(db)),
+    notes: observed('notes', postgresNoteSweep(db)),
+    requests: observed('requests', postgresFileRequestSweep(db)),
+    deskSweep: observed('desk', postgresDeskSweep(db)),
     blobs,
     tombstoneTtlSec: config.TOMBSTONE_TTL_SEC,
     graceSec: config.RECONCILE_GRACE_SEC,

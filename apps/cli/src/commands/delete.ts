@@ -11,13 +11,7 @@ export async function remove(context: Context, linkOrId: string, options: OwnOpt
   if (request) return removeRequest(context, request, options);
   const { terminal, owned, signal } = context;
   const { kind, id, ownerSecret, client, kept } = await findOwnItem(context, linkOrId, options);
-  let wasThere = true;
-  try {
-    await client.remove({ kind, id }, ownerSecret, { signal });
-  } catch (error) {
-    if (!kept || !(error instanceof MayflyError) || error.code !== 'not-found') throw error;
-    wasThere = false;
-  }
+  const wasThere = await wasRemoved(client.remove({ kind, id }, ownerSecret, { signal }), kept);
   await owned.forget(id);
   if (options.json) terminal.print(jsonLine({ kind, id, deleted: wasThere }));
   else terminal.say(wasThere ? 'Deleted.' : 'It was already gone.');
@@ -28,14 +22,20 @@ async function removeRequest(context: Context, link: RequestLink, { json }: OwnO
   const { terminal, requests, signal } = context;
   const { id, baseUrl } = link;
   const kept = await requests.find(id);
-  let wasThere = true;
-  try {
-    await (await openRequests(terminal, baseUrl)).remove(link, { signal });
-  } catch (error) {
-    if (!kept || !(error instanceof MayflyError) || error.code !== 'not-found') throw error;
-    wasThere = false;
-  }
+  const fileRequests = await openRequests(terminal, baseUrl);
+  const wasThere = await wasRemoved(fileRequests.remove(link, { signal }), kept);
   await requests.forget(id);
   if (json) terminal.print(jsonLine({ kind: 'request', id, deleted: wasThere }));
   else terminal.say(wasThere ? 'Deleted, and with it the only way to open what was sent.' : 'It was already gone.');
+}
+
+/** False when what is kept here was gone from the service; of anything else that is an error. */
+async function wasRemoved(removing: Promise<unknown>, kept: object | undefined): Promise<boolean> {
+  try {
+    await removing;
+    return true;
+  } catch (error) {
+    if (!kept || !(error instanceof MayflyError) || error.code !== 'not-found') throw error;
+    return false;
+  }
 }

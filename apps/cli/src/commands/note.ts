@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import { MayflyError, type NoteContentType } from '@mayfly/client';
-import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
+import { chooseOption, chooseTime, formatLimit } from '../amounts.ts';
 import { type CommonOptions, type Context, chosenServer, creatingTransport, openClient } from '../context.ts';
 import { CliError } from '../exit-codes.ts';
 import { newPassword } from '../passwords.ts';
@@ -32,13 +32,7 @@ export async function note(context: Context, words: string | undefined, options:
   const client = openClient(terminal, server, creatingTransport(context));
   const config = await client.getConfig({ signal });
   if (options.notify !== undefined) checkOffered(config, options.notify);
-  const expires = options.expires ?? own.expires;
-  const expireSec = chooseOption(
-    expires === undefined ? undefined : parseDuration(expires),
-    config.noteExpireOptionsSec,
-    DAY_SEC,
-    { name: '--expires', format: formatDuration },
-  );
+  const expireSec = chooseTime('--expires', options.expires ?? own.expires, config.noteExpireOptionsSec, DAY_SEC);
   const maxViews = chooseOption(options.views ?? own.views, config.noteViewOptions, 1, {
     name: '--views',
     format: String,

@@ -1,15 +1,7 @@
 import type { ServiceConfig } from '@mayfly/client';
 import { newWebhook } from '@mayfly/client/node';
 import type { CreatedRequest, FileRequests } from '@mayfly/client/requests';
-import {
-  chooseOption,
-  formatDuration,
-  formatLimit,
-  formatTimeLeft,
-  parseBytes,
-  parseDuration,
-  plural,
-} from '../amounts.ts';
+import { chooseOption, chooseTime, formatLimit, formatTimeLeft, parseBytes, plural } from '../amounts.ts';
 import {
   type CommonOptions,
   type Context,
@@ -69,15 +61,11 @@ export async function request(context: Context, title: string, options: RequestO
 /** The service's own options, or a sentence with all that it offers. */
 function wantedLimits({ requests, expireOptionsSec, downloadOptions }: ServiceConfig, options: RequestOptions) {
   if (!requests) throw new CliError('usage', 'This service takes no requests for files');
-  const choose = (
-    name: string,
-    wanted: number | undefined,
-    offered: number[],
-    usual: number,
-    format: (option: number) => string = String,
-  ) => chooseOption(wanted, offered, offered.includes(usual) ? usual : Math.max(...offered), { name, format });
+  const preferred = (offered: number[], usual: number) => (offered.includes(usual) ? usual : Math.max(...offered));
+  const count = (name: string, wanted: number | undefined, offered: number[]) =>
+    chooseOption(wanted, offered, preferred(offered, USUAL_COUNT), { name, format: String });
   const time = (name: string, text: string | undefined, offered: number[]) =>
-    choose(name, text === undefined ? undefined : parseDuration(text), offered, WEEK_SEC, formatDuration);
+    chooseTime(name, text, offered, preferred(offered, WEEK_SEC));
   const maxBytes = options.maxSize === undefined ? requests.maxBytes : parseBytes(options.maxSize);
   if (maxBytes > requests.maxBytes) {
     throw new CliError(
@@ -87,10 +75,10 @@ function wantedLimits({ requests, expireOptionsSec, downloadOptions }: ServiceCo
   }
   return {
     expireSec: time('--expires', options.expires, requests.expireOptionsSec),
-    maxDrops: choose('--drops', options.drops, requests.dropOptions, USUAL_COUNT),
+    maxDrops: count('--drops', options.drops, requests.dropOptions),
     maxBytes,
     dropExpireSec: time('--drop-expires', options.dropExpires, expireOptionsSec),
-    dropMaxDownloads: choose('--downloads', options.downloads, downloadOptions, USUAL_COUNT),
+    dropMaxDownloads: count('--downloads', options.downloads, downloadOptions),
   };
 }
 

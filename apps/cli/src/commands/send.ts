@@ -11,7 +11,7 @@ import {
   uploadSize,
 } from '@mayfly/client';
 import { disposed, fileSpool } from '@mayfly/client/node';
-import { chooseOption, formatDuration, formatLimit, parseDuration } from '../amounts.ts';
+import { chooseOption, chooseTime, formatLimit } from '../amounts.ts';
 import {
   type Context,
   chosenServer,
@@ -139,17 +139,8 @@ function announce(terminal: Terminal, { announce, json, qr }: SendOptions) {
 }
 
 function wantedUses(options: SendOptions, own: Context['config'], config: ServiceConfig) {
-  const expires = options.expires ?? own.expires;
   return {
-    expireSec: chooseOption(
-      expires === undefined ? undefined : parseDuration(expires),
-      config.expireOptionsSec,
-      DAY_SEC,
-      {
-        name: '--expires',
-        format: formatDuration,
-      },
-    ),
+    expireSec: chooseTime('--expires', options.expires ?? own.expires, config.expireOptionsSec, DAY_SEC),
     maxDownloads: chooseOption(options.downloads ?? own.downloads, config.downloadOptions, 1, {
       name: '--downloads',
       format: String,

@@ -1,7 +1,7 @@
 import { skip } from '../case.ts';
 import { answers, equal, holds, refuses } from '../expect.ts';
 import type { Answer } from '../http.ts';
-import { type ServerCase, type Site, token, UNKNOWN } from '../site.ts';
+import { type ServerCase, type Site, serverCase, token, UNKNOWN } from '../site.ts';
 
 const REFUSED = 'Too many requests';
 const AT_ONCE = 16;
@@ -12,36 +12,28 @@ const STALLED_MS = 180_000;
 
 /** What takes many requests or minutes; only for who asks for it. Contract: sections 7 and 8. */
 export const exhausting: ServerCase[] = [
-  {
-    section: '7',
-    name: '408 for a body that stops coming, and the connection ends',
-    async run(site) {
-      needed(site);
-      const headers = Object.entries({ 'Content-Type': 'application/json', ...site.creatingHeaders() });
-      const lines = ['POST /api/note HTTP/1.1', 'Content-Length: 1000', ...headers.map((line) => line.join(': '))];
-      const { status, json, isEnded } = await site.sendStalled(lines.join('\r\n'), '{"encrypted', STALLED_MS);
-      refuses({ status, json }, 408, 'Request Timeout');
-      holds('the end of the connection', isEnded);
-    },
-  },
-  {
-    section: '7',
-    name: '429 after wrong tokens for one item, and for no other',
-    async run(site) {
-      needed(site);
-      const [guessed, other] = [await site.upload(), await site.upload()];
-      const guess = () => site.sendOnce('GET', `/api/download/${guessed.id}`, { 'X-Auth-Token': token() });
-      let answer = await guess();
-      for (let guesses = 1; answer.status === 401 && guesses < MOST_GUESSES; guesses += 1) answer = await guess();
-      isRefused(answer);
-      isRefused(await site.sendOnce('GET', `/api/download/${guessed.id}`, { 'X-Auth-Token': guessed.authToken }));
-      answers(await site.download(other.id, other.authToken), 200);
-    },
-  },
-  {
-    section: '7',
-    name: '429 when no request is left, as RateLimit has said, and health is answered all the same',
-    async run(site) {
+  serverCase('7', '408 for a body that stops coming, and the connection ends', async (site) => {
+    needed(site);
+    const headers = Object.entries({ 'Content-Type': 'application/json', ...site.creatingHeaders() });
+    const lines = ['POST /api/note HTTP/1.1', 'Content-Length: 1000', ...headers.map((line) => line.join(': '))];
+    const { status, json, isEnded } = await site.sendStalled(lines.join('\r\n'), '{"encrypted', STALLED_MS);
+    refuses({ status, json }, 408, 'Request Timeout');
+    holds('the end of the connection', isEnded);
+  }),
+  serverCase('7', '429 after wrong tokens for one item, and for no other', async (site) => {
+    needed(site);
+    const [guessed, other] = [await site.upload(), await site.upload()];
+    const guess = () => site.sendOnce('GET', `/api/download/${guessed.id}`, { 'X-Auth-Token': token() });
+    let answer = await guess();
+    for (let guesses = 1; answer.status === 401 && guesses < MOST_GUESSES; guesses += 1) answer = await guess();
+    isRefused(answer);
+    isRefused(await site.sendOnce('GET', `/api/download/${guessed.id}`, { 'X-Auth-Token': guessed.authToken }));
+    answers(await site.download(other.id, other.authToken), 200);
+  }),
+  serverCase(
+    '7',
+    '429 when no request is left, as RateLimit has said, and health is answered all the same',
+    async (site) => {
       needed(site);
       const ask = () => site.sendOnce('GET', `/api/exists/${UNKNOWN}`);
       let left = requestsLeft(await ask());
@@ -59,7 +51,7 @@ export const exhausting: ServerCase[] = [
       equal('requests left in RateLimit', requestsLeft(refusal), 0);
       answers(await site.sendOnce('GET', '/api/health'), 200);
     },
-  },
+  ),
 ];
 
 function needed({ mayExhaust }: Site) {

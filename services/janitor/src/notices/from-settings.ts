@@ -1,6 +1,6 @@
 import type { Config } from '@mayfly/shared/config';
 import type { Logger } from '@mayfly/shared/logger';
-import { observedNotices } from '@mayfly/store/observed';
+import { observed } from '@mayfly/store/observed';
 import type { Database } from '@mayfly/store/postgres/database';
 import { postgresNoteNotices, postgresRequestNotices, postgresUploadNotices } from '@mayfly/store/postgres/notices';
 import type { noticeSenderSettings } from '../settings.ts';
@@ -17,9 +17,9 @@ export function noticesFromSettings(db: Database, config: NoticeConfig, logger: 
   const pushKeys = pushKeysIn(config);
   if (!WEBHOOK_HOSTS && !pushKeys) return undefined;
   const outboxes = {
-    upload: observedNotices(postgresUploadNotices(db), 'uploadNotices'),
-    note: observedNotices(postgresNoteNotices(db), 'noteNotices'),
-    request: observedNotices(postgresRequestNotices(db), 'requestNotices'),
+    upload: observed('uploadNotices', postgresUploadNotices(db)),
+    note: observed('noteNotices', postgresNoteNotices(db)),
+    request: observed('requestNotices', postgresRequestNotices(db)),
   };
   const networks = NOTICE_NETWORKS ?? [];
   const hosts = { webhookHosts: WEBHOOK_HOSTS ?? [], pushHosts: PUSH_HOSTS };

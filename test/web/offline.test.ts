@@ -84,8 +84,7 @@ describeWeb('a service that cannot be reached', { shapes: ['all'] }, (web) => {
   });
 
   test('what a page sends goes past it, too', async () => {
-    await using watched = await web.open();
-    const { page } = watched;
+    await using page = await web.open();
     await visit(page, web.baseUrl);
     await sendFiles(page, web.baseUrl, [{ name: 'a.bin', buffer: Buffer.alloc(1_000_000) }]);
     const [worker] = page.workers();

@@ -113,5 +113,6 @@ export function freshRedis(): Promise<LocalRedis & { pause(): void; resume(): vo
 export async function freshFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = mkdtempSync(join(tmpdir(), 'mayfly-test-'));
   chmodSync(path, 0o755);
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  // A process that has just been ended may still have children that write there.
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 10 }) };
 }

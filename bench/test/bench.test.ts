@@ -32,8 +32,8 @@ test.skipIf(process.platform !== 'linux').each([
   ],
   ['command-line', /^up +piece +this( +[\d.]+){4}$/m, /down, folder-parts: memory at most 100 MB/],
   [
-    'tails',
-    /^note-view +split +2 transfers, 1 Gbit\/s +(service|http)( +[\d.]+){9}$/m,
+    'tails --only info',
+    /^info +split +2 transfers, 1 Gbit\/s +(service|http)( +[\d.]+){9}$/m,
     /info in all beside nothing, p99 at most 10 ms/,
   ],
   [

@@ -18,6 +18,7 @@ export function keepOfflinePage() {
 
 async function register() {
   const options = { updateViaCache: 'none' } as const;
+  // First: a worker that is started between the two would belong to the other one.
   await navigator.serviceWorker.register(trustedScriptUrl(IDLE.script), { ...options, scope: IDLE.scope });
   await navigator.serviceWorker.register(trustedScriptUrl(SCRIPT), options);
 }
